@@ -262,12 +262,15 @@ struct walk {
     uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
     cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps;  /* visits but for those of take_plain_frames */
-    uint32_t frames; /* of Python that were passed, and have not returned */
-    cpy_addr last;   /* the frame that was visited last */
-    cpy_addr lowest; /* ... of those in the data stack */
-    bool ends_well;  /* whether a chain may end at `last` */
-    bool compiled;   /* it ends in a compiled function's frame */
+    uint32_t steps;   /* visits but for those of take_plain_frames */
+    uint32_t frames;  /* of Python that were passed, and have not returned */
+    cpy_addr last;    /* the frame that was visited last */
+    cpy_addr lowest;  /* ... of those in the data stack */
+    cpy_addr highest; /* of the incoming greenlet's frames */
+    bool elsewhere;   /* a plain frame is not in the thread's data stack */
+    bool incoming;    /* see walk_incoming */
+    bool ends_well;   /* whether a chain may end at `last` */
+    bool compiled;    /* it ends in a compiled function's frame */
     const struct thread_words *thread;
     bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
@@ -300,7 +303,8 @@ static void end_run_and_append(struct walk *walk, const struct raw_frame *frame)
 static void begin_walk(struct walk *walk, struct raw_stack *out)
 {
     walk->out = out;
-    walk->milestone = walk->last = walk->lowest = 0;
+    walk->milestone = walk->last = walk->lowest = walk->highest = 0;
+    walk->elsewhere = walk->incoming = false;
     walk->visits = walk->steps = walk->frames = 0;
     walk->next_known = walk->run_from = walk->run_to = 0;
     walk->ends_well = walk->compiled = walk->entered = walk->native = walk->skipped = false;
@@ -432,8 +436,12 @@ static enum cpy_rc frame_bytes(struct walk *walk, cpy_addr addr, unsigned char *
     *out = mem_bytes(reader->mem, addr, size, own, &rc);
     if (rc != CPY_OK)
         return unmapped(walk, rc);
-    return scratch->all_chunks && (*out)[reader->layout->frame.owner] == OWNED_BY_THREAD ? CPY_RACED
-                                                                                         : CPY_OK;
+    if ((*out)[reader->layout->frame.owner] != OWNED_BY_THREAD)
+        return CPY_OK;
+    walk->elsewhere = true;
+    walk->lowest = addr;
+    walk->highest = addr > walk->highest ? addr : walk->highest;
+    return scratch->all_chunks ? CPY_RACED : CPY_OK;
 }
 
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
@@ -643,6 +651,18 @@ static void note_same(struct walk *walk)
         end_run(walk);
 }
 
+/* The same of an incoming greenlet, all of whose frames are in the first chunk of a data stack. */
+static bool fills_first_chunk(const struct walk *walk)
+{
+    const cpy_addr chunk = walk->lowest - CHUNK_SKIPPED - CHUNK_HEAD;
+    uint64_t head[3];
+
+    if (chunk & (PAGE - 1) || mem_read(walk->reader->mem, chunk, head, sizeof(head)) != CPY_OK)
+        return false;
+    return head[CHUNK_PREVIOUS / 8] == 0 && head[CHUNK_SIZE / 8] <= COPY_MAX &&
+           walk->highest - chunk < head[CHUNK_SIZE / 8];
+}
+
 /*
  * True if the chain's frames go down to the first one in the data stack. Greenlets have data stacks
  * of their own, but share the C stack with its entry frames: one that was read while another
@@ -654,6 +674,8 @@ static bool reaches_bottom(const struct walk *walk)
     size_t count = scratch->chunk_count;
     cpy_addr first;
 
+    if (walk->incoming)
+        return fills_first_chunk(walk);
     if (!scratch->all_chunks)
         return true;
     while (count > 0 && scratch->chunks[count - 1].size <= CHUNK_HEAD + CHUNK_SKIPPED)
@@ -685,7 +707,7 @@ static enum cpy_rc check_end_without_entry(struct walk *walk)
     if (rc != CPY_OK)
         return rc;
     object = read_frame_word(bytes, l->frame.frame_obj);
-    if (object == 0 || object & 7 || !walk->scratch->all_chunks)
+    if (object == 0 || object & 7 || !(walk->scratch->all_chunks || walk->incoming))
         return CPY_RACED;
     walk->compiled = bytes[l->frame.owner] == l->generator_owner;
     if (walk->compiled ? walk->last - object > FRAME_OBJECT_MAX : walk->last != walk->lowest)
@@ -727,6 +749,20 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
     return check_end(walk, thread);
+}
+
+/*
+ * 3.12: greenlet makes the incoming greenlet's record the thread's, puts the entry frames back into
+ * its chain, and only then sets the thread's data stack. Until then the whole chain is in another
+ * one. That takes time: 50 frames are 50 cache misses.
+ */
+static enum cpy_rc walk_incoming(struct walk *walk, const struct thread_words *thread)
+{
+    begin_walk(walk, walk->out);
+    walk->scratch->chunk_count = 0;
+    walk->scratch->all_chunks = false;
+    walk->incoming = true;
+    return walk_chain(walk, thread);
 }
 
 /* The ranges of a PyFrameObject that an object_frame is made of. */
@@ -822,6 +858,9 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
     if (rc != CPY_OK)
         return unmapped(walk, rc);
     rc = walk_chain(walk, thread);
+    if (rc == CPY_RACED && walk->elsewhere && walk->visits == 1 &&
+        walk->reader->layout->chain_end == END_SHIM && thread->cframe != 0)
+        return walk_incoming(walk, thread);
     if (rc != CPY_RACED || !walk->skipped)
         return rc;
     begin_walk(walk, walk->out); /* once more, with all that is there */

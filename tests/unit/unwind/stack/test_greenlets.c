@@ -172,6 +172,64 @@ static void refuses_a_current_frame_of_another_greenlet(void **state)
     }
 }
 
+/* A thread of 3.12 whose data stack is still that of the greenlet that it leaves. */
+static cpy_addr put_incoming(struct fake *fake, struct greenlet *g)
+{
+    enum { PAGE = 4096, HEAD = 24, SKIPPED = 8 };
+    struct greenlet old = put_greenlet(fake, FAKE_CODE + 16);
+    cpy_addr thread = put_thread(fake, &old), chunk, at, top;
+    cpy_addr previous = g->root_shim = fake_shim(fake, 0);
+
+    (void)fake_room(fake, PAGE - fake->used % PAGE);
+    chunk = fake_room(fake, PAGE);
+    fake_put64(fake, chunk + 8, PAGE);
+    for (int i = 0; i < FRAMES; i++) {
+        at = chunk + HEAD + SKIPPED + (cpy_addr)i * fake->layout.frame.size;
+        fake_put_frame(fake, at, &(struct fake_frame){FAKE_CODE, previous, 1, OWNER_THREAD, false});
+        previous = g->frames[i] = at;
+    }
+    at = fake_get64(fake, thread + fake->layout.thread.datastack_chunk);
+    top = fake_get64(fake, thread + fake->layout.thread.datastack_chunk + 8);
+    fake_put_stack(fake, thread, previous);
+    fake_set_data_stack(fake, thread, at, top);
+    return thread;
+}
+
+static void takes_a_3_12_greenlet_that_has_no_data_stack_yet(void **state)
+{
+    struct fake *fake = fake_of(12);
+    struct greenlet g;
+    cpy_addr thread = put_incoming(fake, &g);
+
+    (void)state;
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
+    assert_int_equal(got.depth, FRAMES);
+    put_object(fake, g.frames[0], g.frames[0]); /* its entry frame is not put back yet */
+    set_previous(fake, g.frames[0], 0);
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
+    assert_int_equal(got.depth, FRAMES);
+    mem_close(&fake->mem);
+}
+
+static void refuses_one_whose_frames_are_not_all_of_one_data_stack(void **state)
+{
+    struct fake *fake = fake_of(12);
+    struct greenlet g;
+    cpy_addr thread = put_incoming(fake, &g);
+
+    (void)state;
+    set_previous(fake, g.frames[2], g.root_shim); /* it ends above the first */
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_RACED);
+    set_previous(fake, g.frames[2], g.frames[1]);
+    set_previous(fake, g.frames[0], put_greenlet(fake, FAKE_CODE).frames[1]);
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_RACED);
+    mem_close(&fake->mem);
+    fake = fake_of(12);
+    thread = put_incoming(fake, &g);
+    fake_put64(fake, g.frames[0] - 32, FAKE_BASE); /* its chunk is not the first */
+    assert_int_equal(walk_and_end(fake, thread), CPY_RACED);
+}
+
 static void keeps_a_thread_whose_record_on_the_c_stack_is_overwritten(void **state)
 {
     (void)state;
@@ -264,6 +322,8 @@ int main(void)
         cmocka_unit_test(refuses_a_chain_that_ends_above_the_first_frame),
         cmocka_unit_test(refuses_a_chain_that_goes_on_in_another_greenlet),
         cmocka_unit_test(refuses_a_current_frame_of_another_greenlet),
+        cmocka_unit_test(takes_a_3_12_greenlet_that_has_no_data_stack_yet),
+        cmocka_unit_test(refuses_one_whose_frames_are_not_all_of_one_data_stack),
         cmocka_unit_test(keeps_a_thread_whose_record_on_the_c_stack_is_overwritten),
         cmocka_unit_test(takes_compiled_functions_without_entry_frames),
         cmocka_unit_test(refuses_a_generators_frame_without_an_entry_frame),
