@@ -444,6 +444,31 @@ static enum cpy_rc frame_bytes(struct walk *walk, cpy_addr addr, unsigned char *
     return scratch->all_chunks ? CPY_RACED : CPY_OK;
 }
 
+/* True if the object of the frame at `addr`, whose bytes are here, names that frame. */
+static bool has_object(const struct walk *walk, cpy_addr addr, const unsigned char *bytes)
+{
+    const struct layout *l = walk->reader->layout;
+    cpy_addr object = read_frame_word(bytes, l->frame.frame_obj), named;
+
+    /* PyFrameObject: f_frame is the second word after the object's head. */
+    return object != 0 && !(object & 7) &&
+           mem_read_word(walk->reader->mem, object + l->object.ob_type + 16, &named) == CPY_OK &&
+           named == addr;
+}
+
+/*
+ * 3.11, 3.12: true if the newest call into the interpreter came from `below`, see walk.h. While
+ * greenlet takes entry frames out of the chain, the first one that is met is not the newest. But
+ * then the current frame has an object, so has not returned, and the record that names it is
+ * filled.
+ */
+static bool is_newest_call(const struct walk *walk, cpy_addr below)
+{
+    return !walk->thread->has_outer || below == walk->thread->outer_frame ||
+           (walk->reader->layout->chain_end == END_SHIM &&
+            has_object(walk, walk->thread->current_frame, walk->leaf));
+}
+
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
 static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previous)
 {
@@ -473,9 +498,8 @@ static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previ
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
     *previous = read_frame_word(bytes, l->frame.previous);
-    if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
-        *previous != walk->thread->outer_frame)
-        return CPY_RACED; /* see walk.h */
+    if (walk->ends_well && !walk->entered && !is_newest_call(walk, *previous))
+        return CPY_RACED;
     walk->entered |= walk->ends_well;
     walk->frames += is_python && has_code;
     return add_walked_frame(walk, bytes);
@@ -697,26 +721,21 @@ static bool reaches_bottom(const struct walk *walk)
  */
 static enum cpy_rc check_end_without_entry(struct walk *walk)
 {
-    const struct reader *reader = walk->reader;
-    const struct layout *l = reader->layout;
+    const struct layout *l = walk->reader->layout;
     unsigned char own[FRAME_MAX];
     const unsigned char *bytes;
-    cpy_addr object, named;
+    cpy_addr object;
     enum cpy_rc rc = frame_bytes(walk, walk->last, own, &bytes);
 
     if (rc != CPY_OK)
         return rc;
     object = read_frame_word(bytes, l->frame.frame_obj);
-    if (object == 0 || object & 7 || !(walk->scratch->all_chunks || walk->incoming))
+    if (!(walk->scratch->all_chunks || walk->incoming))
         return CPY_RACED;
     walk->compiled = bytes[l->frame.owner] == l->generator_owner;
     if (walk->compiled ? walk->last - object > FRAME_OBJECT_MAX : walk->last != walk->lowest)
         return CPY_RACED;
-    /* PyFrameObject: f_frame is the second word after the object's head. */
-    rc = mem_read_word(reader->mem, object + l->object.ob_type + 16, &named);
-    if (rc != CPY_OK)
-        return unmapped(walk, rc);
-    return named == walk->last ? CPY_OK : CPY_RACED;
+    return has_object(walk, walk->last, bytes) ? CPY_OK : CPY_RACED;
 }
 
 /* Whether the chain may end where it does. */

@@ -230,6 +230,26 @@ static void refuses_one_whose_frames_are_not_all_of_one_data_stack(void **state)
     assert_int_equal(walk_and_end(fake, thread), CPY_RACED);
 }
 
+static void takes_a_3_12_greenlet_whose_entry_frames_are_taken_out_in_part(void **state)
+{
+    (void)state;
+    for (int with_object = 0; with_object < 2; with_object++) {
+        struct fake *fake = fake_of(12);
+        const uint32_t current = fake->layout.cframe.current_frame;
+        struct greenlet g = put_greenlet(fake, FAKE_CODE);
+        cpy_addr thread = put_thread(fake, &g), below = fake_room(fake, 64);
+
+        fake_put64(fake, below + current, g.frames[1]);
+        fake_put64(fake, fake_get64(fake, thread + fake->layout.thread.cframe) + current + 8,
+                   below);
+        set_previous(fake, g.frames[2], g.frames[1]);
+        if (with_object)
+            put_object(fake, g.frames[3], g.frames[3]);
+        assert_int_equal(walk_and_end(fake, thread), with_object ? CPY_OK : CPY_RACED);
+        assert_true(!with_object || got.depth == FRAMES);
+    }
+}
+
 static void keeps_a_thread_whose_record_on_the_c_stack_is_overwritten(void **state)
 {
     (void)state;
@@ -324,6 +344,7 @@ int main(void)
         cmocka_unit_test(refuses_a_current_frame_of_another_greenlet),
         cmocka_unit_test(takes_a_3_12_greenlet_that_has_no_data_stack_yet),
         cmocka_unit_test(refuses_one_whose_frames_are_not_all_of_one_data_stack),
+        cmocka_unit_test(takes_a_3_12_greenlet_whose_entry_frames_are_taken_out_in_part),
         cmocka_unit_test(keeps_a_thread_whose_record_on_the_c_stack_is_overwritten),
         cmocka_unit_test(takes_compiled_functions_without_entry_frames),
         cmocka_unit_test(refuses_a_generators_frame_without_an_entry_frame),
