@@ -2,6 +2,7 @@
 /* target_selection.c - see target_selection.h. */
 #include "agent/cli/target_selection.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,7 +210,7 @@ static void explain_absence(const struct target_selection *selection)
 }
 
 int target_selection_explain_nothing(const struct target_selection *selection,
-                                     const struct engine_stats *stats)
+                                     const struct engine_stats *stats, uint64_t refused)
 {
     /* Of a command that runs no Python, or ended while it was looked at, its name tells more. */
     bool named =
@@ -217,7 +218,12 @@ int target_selection_explain_nothing(const struct target_selection *selection,
 
     if (stats->attached == 0 && stats->last_rc != CPY_OK && !named)
         return options_open_failed(stats->last_rc, stats->last_access, &stats->last_error);
-    if (stats->attached > 0)
+    if (stats->attached > 0 && refused > 0)
+        (void)fprintf(stderr,
+                      "pystrobe: its stacks could not be read: all %" PRIu64
+                      " that were tried make no stack that is known, or moved on\n",
+                      refused);
+    else if (stats->attached > 0)
         (void)fputs("pystrobe: it ended before it could be sampled\n", stderr);
     else
         explain_absence(selection);

@@ -348,8 +348,12 @@ static void print_output_path(const struct run *run)
 /* Says what came of it; gives the exit status of the recording itself. */
 static int summarize(const struct run *run)
 {
+    struct cpy_stats unwinder;
+
+    engine_unwinder(run->engine, &unwinder);
     if (!run->any)
-        return target_selection_explain_nothing(run->selection, engine_stats(run->engine));
+        return target_selection_explain_nothing(run->selection, engine_stats(run->engine),
+                                                unwinder.torn);
     print_stats(run);
     if (run->written > 0)
         print_output_path(run);

@@ -84,6 +84,18 @@ static void report_target_hang(struct engine *e, struct target *t, uint64_t now_
     engine_end_reading(e);
 }
 
+/* Tells once of a process of which most stacks are refused. */
+static void report_refusals(struct target *t)
+{
+    const char *why = stats_refused(&t->refusals, cpy_stats(t->process.target));
+
+    if (why)
+        log_line(LOG_LEVEL_WARNING,
+                 "process %d: most of its stacks cannot be read, because %s: its profile lacks "
+                 "their time",
+                 (int)t->id.pid, why);
+}
+
 /* True if a process whose interpreter seems to shut down is in truth another program by now, whose
  * memory says so by chance. It is asked once in RACED_MAX samples. */
 static bool runs_another_program(struct target *t)
@@ -115,6 +127,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     e->stats.idle += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
+        report_refusals(t);
         if (t->process.hang.unreported) {
             report_target_hang(e, t, now_ns);
             hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);

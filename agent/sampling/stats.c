@@ -59,6 +59,36 @@ static void add_torn_reasons(struct buf *out, const struct cpy_stats *unwinder)
     buf_add_str(out, before[0] == ',' ? ")" : "");
 }
 
+/* Why most torn stacks were torn. */
+static const char *find_main_reason(const struct cpy_stats *stats)
+{
+    const struct {
+        uint64_t count;
+        const char *text;
+    } reasons[] = {{stats->torn_moved, "the threads moved on"},
+                   {stats->torn_chain, "their frames make no stack that is known"},
+                   {stats->torn_code, "frames have no code, or not their own"},
+                   {stats->torn_unmapped, "memory that they name is not there"}};
+    size_t most = 0;
+
+    for (size_t i = 1; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        most = reasons[i].count > reasons[most].count ? i : most;
+    return reasons[most].text;
+}
+
+const char *stats_refused(struct stats_refusals *refusals, const struct cpy_stats *target)
+{
+    const uint64_t all_torn = target->torn - target->torn_tasks;
+    const uint64_t whole = target->threads - refusals->whole, torn = all_torn - refusals->torn;
+
+    if (refusals->told || whole + torn < STATS_REFUSALS_WINDOW)
+        return NULL;
+    refusals->whole = target->threads;
+    refusals->torn = all_torn;
+    refusals->told = torn > whole;
+    return refusals->told ? find_main_reason(target) : NULL;
+}
+
 /* That a process has ended is no loss: there was nothing to sample any more. */
 static bool is_loss(enum cpy_rc rc)
 {

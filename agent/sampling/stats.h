@@ -12,6 +12,14 @@
 #include "agent/sampling/engine.h"
 #include "base/buf.h"
 
+enum { STATS_REFUSALS_WINDOW = 200 }; /* stacks */
+
+/* Whether most stacks of one target are refused. All zeros at first. */
+struct stats_refusals {
+    uint64_t whole, torn; /* of the target, when this window began */
+    bool told;
+};
+
 /* One counter of the unwinder. All static. */
 struct stats_row {
     const char *label; /* the key in JSON, the end of a metric's name */
@@ -37,6 +45,12 @@ void stats_add_times(struct engine_times *sum, const struct engine_times *more);
 /* Appends what was lost, by reason, as part of a sentence; or "nothing dropped". */
 void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
                    struct buf *out);
+
+/*
+ * Updates it after a sample. Gives why (static) if more than half of the last
+ * STATS_REFUSALS_WINDOW stacks were refused, for the first time; else NULL.
+ */
+const char *stats_refused(struct stats_refusals *refusals, const struct cpy_stats *target);
 
 /* Appends the counters of the unwinder, one a line, with their average over `samples`. */
 void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out);

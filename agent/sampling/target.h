@@ -7,6 +7,7 @@
 #include "agent/sampling/engine.h"
 #include "agent/sampling/hang_profile.h"
 #include "agent/sampling/process.h"
+#include "agent/sampling/stats.h"
 #include "agent/sampling/ticks.h"
 
 /*
@@ -27,6 +28,7 @@ struct target {
     unsigned name_reads;
     uint64_t samples;                 /* so far */
     uint64_t failed[ENGINE_OUTCOMES]; /* of those */
+    struct stats_refusals refusals;
     struct process process;
     struct hang_profile hanging; /* while it hangs */
 };

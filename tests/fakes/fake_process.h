@@ -17,7 +17,7 @@
 #include "unwind/objects/object.h"
 #include "unwind/target.h"
 
-enum { FAKE_SIZE = 2 << 20 };
+enum { FAKE_SIZE = 2 << 20, FAKE_CHUNKS = 4096 };
 #define FAKE_BASE UINT64_C(0x7f0000000000)
 #define NOWHERE   UINT64_C(0x123456789000) /* an address where nothing is mapped */
 
@@ -30,6 +30,8 @@ struct fake {
     cpy_addr hole, hole_end;           /* a read that touches it fails */
     uint64_t change_at;                /* before this read (1 is the first) ... */
     void (*change)(struct fake *fake); /* ... this is called */
+    size_t chunk_count;                /* of data stacks that fake_frame began */
+    cpy_addr chunks[FAKE_CHUNKS], chunk_ends[FAKE_CHUNKS];
     unsigned char bytes[FAKE_SIZE];
 };
 

@@ -3,6 +3,8 @@
 #include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
 
+enum { CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+
 void fake_put_frame(struct fake *fake, cpy_addr at, const struct fake_frame *frame)
 {
     const struct layout *l = &fake->layout;
@@ -16,9 +18,39 @@ void fake_put_frame(struct fake *fake, cpy_addr at, const struct fake_frame *fra
         fake_put8(fake, at + l->frame.is_entry, frame->is_entry);
 }
 
+/* The chunk that `addr` is in; chunk_count: in none. */
+static size_t chunk_of(const struct fake *fake, cpy_addr addr)
+{
+    size_t i = 0;
+
+    while (i < fake->chunk_count && (addr < fake->chunks[i] || addr >= fake->chunk_ends[i]))
+        i++;
+    return i;
+}
+
+/* Room for a frame: behind the one that called it, else at the start of a new chunk. */
+static cpy_addr push_frame(struct fake *fake, cpy_addr previous)
+{
+    cpy_addr at = FAKE_BASE + fake->used;
+    size_t i = chunk_of(fake, previous);
+
+    if (i == fake->chunk_count || fake->chunk_ends[i] != at) {
+        assert_true(fake->chunk_count < FAKE_CHUNKS);
+        i = fake->chunk_count++;
+        fake->chunks[i] = at;
+        fake_put64(fake, at + CHUNK_SIZE, FAKE_SIZE);
+        at += CHUNK_HEAD;
+    }
+    (void)fake_room(fake, at - FAKE_BASE - fake->used + fake->layout.frame.size);
+    fake->chunk_ends[i] = FAKE_BASE + fake->used;
+    fake_put64(fake, fake->chunks[i] + CHUNK_TOP,
+               (fake->chunk_ends[i] - fake->chunks[i] - CHUNK_HEAD) / 8);
+    return at;
+}
+
 cpy_addr fake_frame(struct fake *fake, cpy_addr code, int64_t unit, cpy_addr previous)
 {
-    cpy_addr at = fake_room(fake, fake->layout.frame.size);
+    cpy_addr at = push_frame(fake, previous);
 
     fake_put_frame(fake, at, &(struct fake_frame){code, previous, unit, OWNER_THREAD, false});
     return at;
@@ -45,9 +77,38 @@ cpy_addr fake_thread(struct fake *fake, cpy_addr current_frame)
     return thread;
 }
 
+/* Links the chunks of a chain; gives the newest, chunk_count if there is none. */
+static size_t link_chunks(struct fake *fake, cpy_addr addr)
+{
+    size_t newest = fake->chunk_count, last = newest, i;
+
+    /* Frames are made in the order of their calls: those that go up are a loop. */
+    for (int steps = 0; addr != 0 && !(addr & 7) && steps < 3 * CPY_DEPTH_MAX; steps++) {
+        if (addr < FAKE_BASE || addr >= FAKE_BASE + fake->used)
+            break;
+        i = chunk_of(fake, addr);
+        if (i < fake->chunk_count && newest == fake->chunk_count)
+            newest = i;
+        else if (i < last && last < fake->chunk_count)
+            fake_put64(fake, fake->chunks[last], fake->chunks[i]);
+        last = i < fake->chunk_count ? i : last;
+        addr = fake_get64(fake, addr + fake->layout.frame.previous);
+    }
+    return newest;
+}
+
 void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
 {
     const struct layout *l = &fake->layout;
+    size_t newest;
+
+    if (l->frames == FRAMES_INTERPRETER) {
+        newest = link_chunks(fake, current_frame);
+        if (newest < fake->chunk_count)
+            fake_set_data_stack(fake, thread, fake->chunks[newest], fake->chunk_ends[newest]);
+        else
+            fake_set_data_stack(fake, thread, 0, 0);
+    }
 
     if (l->thread.cframe == NO_FIELD)
         fake_put64(fake, thread + l->thread.current_frame, current_frame);

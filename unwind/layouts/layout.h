@@ -33,7 +33,7 @@ enum layout_chain_end {
     END_NULL,      /* a frame with no previous: nothing more can be checked (3.6 to 3.10) */
     END_ENTRY,     /* a frame with is_entry set and no previous (3.11) */
     END_SHIM,      /* a frame of the shim kind with no previous (3.12 to 3.14) */
-    END_BASE_FRAME /* the thread's base_frame (3.15) */
+    END_BASE_FRAME /* the thread's base_frame, of a greenlet a shim with no previous (3.15) */
 };
 
 /* Where an instance of a class written in Python keeps its attributes. */
@@ -75,7 +75,7 @@ struct layout {
         uint32_t current_frame;
     } cframe;
     struct {
-        uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index, values;
+        uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index, values, frame_obj;
     } frame; /* instr: f_lasti, an int, of a PyFrameObject; values: localsplus, 0: at `size` */
     struct {
         uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,

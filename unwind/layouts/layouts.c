@@ -36,7 +36,7 @@ enum { MUTEX_SHIFT = 0 };
         .thread.native_thread_id = NO_FIELD, .thread.datastack_chunk = NO_FIELD, .thread.next = 8, \
         .thread.interp = 16, .thread.current_frame = 24, .frame.previous = 24,                     \
         .frame.executable = 32, .frame.owner = NO_FIELD, .frame.is_entry = NO_FIELD,               \
-        .interp.next = 0, .interp.threads_head = 8,                                                \
+        .frame.frame_obj = NO_FIELD, .interp.next = 0, .interp.threads_head = 8,                   \
         .unicode = {.length = 16,                                                                  \
                     .state = 32,                                                                   \
                     .ascii_data = 48,                                                              \
@@ -221,6 +221,7 @@ static const struct layout layouts[] = {
         .frame.previous = 48,
         .frame.owner = 69,
         .frame.is_entry = 68,
+        .frame.frame_obj = 40,
         .code.size = 192,
         .code.firstlineno = 72,
         .code.firsttraceable = 168,
@@ -263,6 +264,7 @@ static const struct layout layouts[] = {
         .frame.previous = 8,
         .frame.owner = 70,
         .frame.is_entry = NO_FIELD,
+        .frame.frame_obj = 48,
         .code.size = 200,
         .code.firstlineno = 68,
         .code.firsttraceable = 176,
@@ -540,6 +542,7 @@ static void fill_common(struct layout *l)
     l->thread.cframe = l->cframe.current_frame = l->frame.is_entry = NO_FIELD;
     l->code.co_code = l->code.monitoring = l->gil.enabled = NO_FIELD;
     l->thread.exc_previous = 8;
+    l->frame.frame_obj = 48;
     l->dict.values_skip = 8; /* capacity, size, embedded, valid */
     l->dict.managed = 24;
     l->shim_owner = 3;
@@ -643,6 +646,7 @@ static const struct {
     CHECK(frame, tlbc_index, 4, 512),
     CHECK(frame, owner, 1, 512),
     CHECK(frame, is_entry, 1, 512),
+    CHECK(frame, frame_obj, 8, 512),
     CHECK(frame, values, 8, 512),
     CHECK(code, filename, 8, 1024),
     CHECK(code, qualname, 8, 1024),

@@ -7,15 +7,18 @@
 
 /* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
 enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+#define NO_FRAME UINT64_MAX /* the address of none */
+enum { CHUNK_SKIPPED = 8 }; /* bytes: a thread's first frame is not at the start of its chunk */
 enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs more */
 
 enum {
     CHUNKS_MAX = 256,
-    COPY_MAX = 4 << 20,            /* bytes of all chunks of a thread */
-    THREAD_MAX = 4096,             /* bytes of a thread state */
-    FRAME_MAX = 512,               /* bytes of a frame */
-    OWNED_BY_THREAD = 0,           /* `owner` of a plain frame, from 3.11 on */
-    PAGE = 4096,                   /* the smallest there is */
+    COPY_MAX = 4 << 20,     /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,      /* bytes of a thread state */
+    FRAME_MAX = 512,        /* bytes of a frame */
+    FRAME_OBJECT_MAX = 512, /* bytes of a compiled function's frame object before its frame */
+    OWNED_BY_THREAD = 0,    /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,            /* the smallest there is */
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
@@ -33,6 +36,7 @@ struct chunk_copy {
 
 struct walk_scratch {
     size_t chunk_count, used;
+    bool all_chunks; /* none is left out */
     struct chunk_copy chunks[CHUNKS_MAX];
     struct object_frame objects[CPY_DEPTH_MAX]; /* 3.6 to 3.10: the chain as it was walked */
     struct object_frame again[CPY_DEPTH_MAX];   /* and as it is after that */
@@ -66,7 +70,10 @@ static uint64_t read_frame_word(const unsigned char *bytes, uint32_t offset)
     return offset == NO_FIELD ? 0 : load_word(bytes + offset);
 }
 
-/* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
+/*
+ * 3.11, 3.12: the current frame, and that of the call into the interpreter below. The record is on
+ * the C stack: while greenlet switches it is overwritten, and the next one may be nowhere.
+ */
 static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words *out)
 {
     uint32_t current = reader->layout->cframe.current_frame;
@@ -77,8 +84,12 @@ static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words 
     out->has_outer = rc == CPY_OK && words[1] != 0;
     if (!out->has_outer)
         return rc;
-    return mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
-                          sizeof(out->outer_frame));
+    rc = mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
+                        sizeof(out->outer_frame));
+    if (rc != CPY_RACED)
+        return rc;
+    out->outer_frame = NO_FRAME; /* no walk is good, but the thread is there */
+    return CPY_OK;
 }
 
 /* How many Python frames the thread counts: it takes them from a limit. */
@@ -222,6 +233,7 @@ static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scra
     enum cpy_rc rc = CPY_OK;
 
     scratch->chunk_count = scratch->used = 0;
+    scratch->all_chunks = false;
     while (at != 0) {
         if (scratch->chunk_count == CHUNKS_MAX)
             return CPY_OK; /* the frames beyond are read one by one */
@@ -235,28 +247,8 @@ static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scra
             return rc;
         at = read_frame_word(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
     }
+    scratch->all_chunks = true;
     return CPY_OK;
-}
-
-/* The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. */
-static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_scratch *scratch,
-                               cpy_addr addr, unsigned char *own, const unsigned char **out)
-{
-    size_t i, size = reader->layout->frame.size;
-    const struct chunk_copy *chunk;
-    enum cpy_rc rc;
-
-    for (i = 0; i < scratch->chunk_count; i++) {
-        chunk = &scratch->chunks[i];
-        if (addr < chunk->from || addr - chunk->from >= chunk->size)
-            continue;
-        if (chunk->size - (addr - chunk->from) < size)
-            return CPY_RACED;
-        *out = chunk->bytes + (addr - chunk->from);
-        return CPY_OK;
-    }
-    *out = mem_bytes(reader->mem, addr, size, own, &rc);
-    return rc;
 }
 
 /* A walk under way. */
@@ -270,10 +262,15 @@ struct walk {
     uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
     cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps;  /* visits but for those of take_plain_frames */
-    uint32_t frames; /* of Python that were passed, and have not returned */
-    cpy_addr last;   /* the frame that was visited last */
-    bool ends_well;  /* ... and whether a chain may end there */
+    uint32_t steps;   /* visits but for those of take_plain_frames */
+    uint32_t frames;  /* of Python that were passed, and have not returned */
+    cpy_addr last;    /* the frame that was visited last */
+    cpy_addr lowest;  /* ... of those in the data stack */
+    cpy_addr highest; /* of the incoming greenlet's frames */
+    bool elsewhere;   /* a plain frame is not in the thread's data stack */
+    bool incoming;    /* see walk_incoming */
+    bool ends_well;   /* whether a chain may end at `last` */
+    bool compiled;    /* it ends in a compiled function's frame */
     const struct thread_words *thread;
     bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
@@ -306,10 +303,11 @@ static void end_run_and_append(struct walk *walk, const struct raw_frame *frame)
 static void begin_walk(struct walk *walk, struct raw_stack *out)
 {
     walk->out = out;
-    walk->milestone = walk->last = 0;
+    walk->milestone = walk->last = walk->lowest = walk->highest = 0;
+    walk->elsewhere = walk->incoming = false;
     walk->visits = walk->steps = walk->frames = 0;
     walk->next_known = walk->run_from = walk->run_to = 0;
-    walk->ends_well = walk->entered = walk->native = walk->skipped = false;
+    walk->ends_well = walk->compiled = walk->entered = walk->native = walk->skipped = false;
     out->depth = out->same = 0;
     out->cut = false;
     out->tear = TEAR_CHAIN;
@@ -413,6 +411,64 @@ static bool is_new(struct walk *walk, cpy_addr addr)
     return true;
 }
 
+/*
+ * The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. The frames of
+ * plain functions are in the thread's data stack: one elsewhere is another greenlet's.
+ */
+static enum cpy_rc frame_bytes(struct walk *walk, cpy_addr addr, unsigned char *own,
+                               const unsigned char **out)
+{
+    const struct reader *reader = walk->reader;
+    const struct walk_scratch *scratch = walk->scratch;
+    const struct chunk_copy *chunk;
+    size_t size = reader->layout->frame.size;
+    enum cpy_rc rc;
+
+    for (chunk = scratch->chunks; chunk < scratch->chunks + scratch->chunk_count; chunk++) {
+        if (addr < chunk->from || addr - chunk->from >= chunk->size)
+            continue;
+        if (chunk->size - (addr - chunk->from) < size)
+            return CPY_RACED;
+        *out = chunk->bytes + (addr - chunk->from);
+        walk->lowest = addr;
+        return CPY_OK;
+    }
+    *out = mem_bytes(reader->mem, addr, size, own, &rc);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    if ((*out)[reader->layout->frame.owner] != OWNED_BY_THREAD)
+        return CPY_OK;
+    walk->elsewhere = true;
+    walk->lowest = addr;
+    walk->highest = addr > walk->highest ? addr : walk->highest;
+    return scratch->all_chunks ? CPY_RACED : CPY_OK;
+}
+
+/* True if the object of the frame at `addr`, whose bytes are here, names that frame. */
+static bool has_object(const struct walk *walk, cpy_addr addr, const unsigned char *bytes)
+{
+    const struct layout *l = walk->reader->layout;
+    cpy_addr object = read_frame_word(bytes, l->frame.frame_obj), named;
+
+    /* PyFrameObject: f_frame is the second word after the object's head. */
+    return object != 0 && !(object & 7) &&
+           mem_read_word(walk->reader->mem, object + l->object.ob_type + 16, &named) == CPY_OK &&
+           named == addr;
+}
+
+/*
+ * 3.11, 3.12: true if the newest call into the interpreter came from `below`, see walk.h. While
+ * greenlet takes entry frames out of the chain, the first one that is met is not the newest. But
+ * then the current frame has an object, so has not returned, and the record that names it is
+ * filled.
+ */
+static bool is_newest_call(const struct walk *walk, cpy_addr below)
+{
+    return !walk->thread->has_outer || below == walk->thread->outer_frame ||
+           (walk->reader->layout->chain_end == END_SHIM &&
+            has_object(walk, walk->thread->current_frame, walk->leaf));
+}
+
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
 static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previous)
 {
@@ -426,9 +482,9 @@ static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previ
         return CPY_RACED;
     if (walk->marks->gc && addr == walk->marks->gc_frame)
         end_run_and_append(walk, &(struct raw_frame){.kind = RAW_GC});
-    rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
+    rc = frame_bytes(walk, addr, own, &bytes);
     if (rc != CPY_OK)
-        return unmapped(walk, rc);
+        return rc;
     is_python = bytes[l->frame.owner] < l->shim_owner;
     has_code = (read_frame_word(bytes, l->frame.executable) & l->tag_mask) != 0;
     if (walk->visits == 1) {
@@ -442,9 +498,8 @@ static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previ
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
     *previous = read_frame_word(bytes, l->frame.previous);
-    if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
-        *previous != walk->thread->outer_frame)
-        return CPY_RACED; /* see walk.h */
+    if (walk->ends_well && !walk->entered && !is_newest_call(walk, *previous))
+        return CPY_RACED;
     walk->entered |= walk->ends_well;
     walk->frames += is_python && has_code;
     return add_walked_frame(walk, bytes);
@@ -602,6 +657,7 @@ static cpy_addr take_plain_frames(struct walk *walk, cpy_addr addr)
             previous = take_known(walk, chunk, addr);
         if (previous == addr && !take_one(walk, chunk, addr, &previous))
             break;
+        walk->lowest = walk->last;
         addr = previous;
     }
     return addr;
@@ -619,6 +675,84 @@ static void note_same(struct walk *walk)
         end_run(walk);
 }
 
+/* The same of an incoming greenlet, all of whose frames are in the first chunk of a data stack. */
+static bool fills_first_chunk(const struct walk *walk)
+{
+    const cpy_addr chunk = walk->lowest - CHUNK_SKIPPED - CHUNK_HEAD;
+    uint64_t head[3];
+
+    if (chunk & (PAGE - 1) || mem_read(walk->reader->mem, chunk, head, sizeof(head)) != CPY_OK)
+        return false;
+    return head[CHUNK_PREVIOUS / 8] == 0 && head[CHUNK_SIZE / 8] <= COPY_MAX &&
+           walk->highest - chunk < head[CHUNK_SIZE / 8];
+}
+
+/*
+ * True if the chain's frames go down to the first one in the data stack. Greenlets have data stacks
+ * of their own, but share the C stack with its entry frames: one that was read while another
+ * greenlet ran may be that greenlet's, and end the chain too early.
+ */
+static bool reaches_bottom(const struct walk *walk)
+{
+    const struct walk_scratch *scratch = walk->scratch;
+    size_t count = scratch->chunk_count;
+    cpy_addr first;
+
+    if (walk->incoming)
+        return fills_first_chunk(walk);
+    if (!scratch->all_chunks)
+        return true;
+    while (count > 0 && scratch->chunks[count - 1].size <= CHUNK_HEAD + CHUNK_SKIPPED)
+        count--;
+    if (count == 0)
+        return walk->lowest == 0;
+    first = scratch->chunks[count - 1].from + CHUNK_HEAD;
+    return walk->lowest >= first && walk->lowest - first <= CHUNK_SKIPPED;
+}
+
+/*
+ * A chain that ends in a frame of Python has no entry frame in two cases. Both are known by the
+ * frame's object, which a frame has only some time after it was linked, and which names the frame:
+ *
+ * - From 3.12 on greenlet takes the entry frames out of the chain of a greenlet before it switches
+ *   to another, and puts them back afterwards. Its outermost frame is the first in the data stack.
+ * - Functions that were compiled by Nuitka link their frames without entry frames. Such a frame
+ *   lies in its own frame object, and says that it is a generator's.
+ */
+static enum cpy_rc check_end_without_entry(struct walk *walk)
+{
+    const struct layout *l = walk->reader->layout;
+    unsigned char own[FRAME_MAX];
+    const unsigned char *bytes;
+    cpy_addr object;
+    enum cpy_rc rc = frame_bytes(walk, walk->last, own, &bytes);
+
+    if (rc != CPY_OK)
+        return rc;
+    object = read_frame_word(bytes, l->frame.frame_obj);
+    if (!(walk->scratch->all_chunks || walk->incoming))
+        return CPY_RACED;
+    walk->compiled = bytes[l->frame.owner] == l->generator_owner;
+    if (walk->compiled ? walk->last - object > FRAME_OBJECT_MAX : walk->last != walk->lowest)
+        return CPY_RACED;
+    return has_object(walk, walk->last, bytes) ? CPY_OK : CPY_RACED;
+}
+
+/* Whether the chain may end where it does. */
+static enum cpy_rc check_end(struct walk *walk, const struct thread_words *thread)
+{
+    if (!reaches_bottom(walk))
+        return CPY_RACED;
+    if (walk->skipped)
+        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
+    if (!walk->ends_well)
+        return check_end_without_entry(walk);
+    if (walk->reader->layout->chain_end != END_BASE_FRAME || walk->last == thread->base_frame)
+        return CPY_OK;
+    /* A greenlet's outermost call began without a caller, on a data stack of its own. */
+    return walk->scratch->all_chunks && walk->lowest != 0 ? CPY_OK : CPY_RACED;
+}
+
 static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
 {
     cpy_addr addr = take_plain_frames(walk, thread->current_frame);
@@ -633,11 +767,21 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     note_same(walk);
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
-    if (walk->skipped)
-        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
-    if (walk->reader->layout->chain_end == END_BASE_FRAME)
-        return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
-    return walk->ends_well ? CPY_OK : CPY_RACED;
+    return check_end(walk, thread);
+}
+
+/*
+ * 3.12: greenlet makes the incoming greenlet's record the thread's, puts the entry frames back into
+ * its chain, and only then sets the thread's data stack. Until then the whole chain is in another
+ * one. That takes time: 50 frames are 50 cache misses.
+ */
+static enum cpy_rc walk_incoming(struct walk *walk, const struct thread_words *thread)
+{
+    begin_walk(walk, walk->out);
+    walk->scratch->chunk_count = 0;
+    walk->scratch->all_chunks = false;
+    walk->incoming = true;
+    return walk_chain(walk, thread);
 }
 
 /* The ranges of a PyFrameObject that an object_frame is made of. */
@@ -733,6 +877,9 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
     if (rc != CPY_OK)
         return unmapped(walk, rc);
     rc = walk_chain(walk, thread);
+    if (rc == CPY_RACED && walk->elsewhere && walk->visits == 1 &&
+        walk->reader->layout->chain_end == END_SHIM && thread->cframe != 0)
+        return walk_incoming(walk, thread);
     if (rc != CPY_RACED || !walk->skipped)
         return rc;
     begin_walk(walk, walk->out); /* once more, with all that is there */
@@ -755,7 +902,8 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     bool late = is_late(walk);
     unsigned char leaf[FRAME_MAX];
     cpy_addr current = thread->current_frame, cframe = thread->cframe;
-    struct mem_range now[4];
+    cpy_addr outermost_previous = 0;
+    struct mem_range now[5];
     size_t count = 0;
     bool leaf_too =
         l->frames == FRAMES_INTERPRETER && walk->visits > 0 && !(late && l->clears_frames);
@@ -767,13 +915,15 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
         now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
     if (leaf_too)
         now[count++] = (struct mem_range){thread->current_frame, leaf, l->frame.size};
+    if (walk->compiled) /* these frames are used again at the same place */
+        now[count++] = (struct mem_range){walk->last + l->frame.previous, &outermost_previous, 8};
     if (generation_at != 0)
         now[count++] = (struct mem_range){generation_at, generation, 8};
     rc = mem_read_again(walk->reader->mem, now, count);
     if (rc != CPY_OK)
         return unmapped(walk, rc);
     walk->out->tear = TEAR_MOVED;
-    if (current != thread->current_frame || cframe != thread->cframe)
+    if (current != thread->current_frame || cframe != thread->cframe || outermost_previous != 0)
         return CPY_RACED;
     return leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
 }

@@ -14,6 +14,20 @@
  * left it and called it again. This check is not needed if the thread state was fetched after the
  * frames and the version marks frames that have returned (3.14 and later: see check_still).
  *
+ * Greenlets have data stacks of their own, but share the thread and its C stack. So a chain is good
+ * only if its frames in the data stack are of the thread's own one and go down to the first frame
+ * there: else it has frames of two greenlets, or is cut short. The version's own end of a chain is
+ * missing in three cases, and only there:
+ *
+ * - 3.12 and later: while greenlet switches, the chain of the greenlet that it leaves has no entry
+ *   frames. It ends in a plain frame with previous = 0, the first in the data stack, that its frame
+ *   object names. (Marks of C code between its frames are missing then.)
+ * - 3.15: no greenlet but the thread's first reaches base_frame. Its chain ends in an entry frame
+ *   with previous = 0, below the first frame in the data stack.
+ * - Functions that were compiled by Nuitka link their frames without entry frames. The outermost
+ * one lies in its own frame object, is a generator's by its owner, and still has previous = 0 when
+ * it is read again.
+ *
  * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: until
  * then it has the contents of an earlier call. So the frame below the newest call must be the one
  * that was current when that call began.

@@ -48,6 +48,33 @@ static void has_a_row_with_label_and_text_for_every_counter(void **state)
     assert_null(stats_row(i));
 }
 
+static void tells_once_that_most_stacks_are_refused(void **state)
+{
+    struct stats_refusals refusals = {0};
+    struct cpy_stats stats = {.threads = 1000, .torn = 40, .torn_moved = 40};
+
+    (void)state;
+    assert_null(stats_refused(&refusals, &stats)); /* few */
+    stats.torn += STATS_REFUSALS_WINDOW - 1;
+    stats.torn_chain += STATS_REFUSALS_WINDOW - 1;
+    assert_null(stats_refused(&refusals, &stats)); /* too early to tell */
+    stats.threads++;
+    assert_string_equal(stats_refused(&refusals, &stats),
+                        "their frames make no stack that is known");
+    stats.torn += STATS_REFUSALS_WINDOW;
+    assert_null(stats_refused(&refusals, &stats));
+}
+
+static void counts_no_tasks_as_refused_stacks(void **state)
+{
+    struct stats_refusals refusals = {0};
+    const struct cpy_stats stats = {
+        .threads = STATS_REFUSALS_WINDOW, .torn = 1000, .torn_moved = 1000, .torn_tasks = 1000};
+
+    (void)state;
+    assert_null(stats_refused(&refusals, &stats));
+}
+
 static void adds_up_all_counters_of_two_targets(void **state)
 {
     struct cpy_stats sum = counted();
@@ -198,6 +225,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_a_row_with_label_and_text_for_every_counter),
+        cmocka_unit_test(tells_once_that_most_stacks_are_refused),
+        cmocka_unit_test(counts_no_tasks_as_refused_stacks),
         cmocka_unit_test(adds_up_all_counters_of_two_targets),
         cmocka_unit_test(says_that_nothing_was_dropped),
         cmocka_unit_test(does_not_call_the_end_of_a_process_a_loss),

@@ -254,7 +254,8 @@ static void make_frames(struct scene *s)
     fake_put64(fake, s->w.thread + l->thread.base_frame, base);
     fake_put_frame(fake, base, &(struct fake_frame){.owner = OWNER_SHIM});
     s->loop = fake_frame(fake, s->codes[1], 1, base);
-    s->leaf = fake_frame(fake, s->codes[0], 1, 0);
+    s->leaf = fake_frame(fake, s->codes[0], 1, s->loop);
+    fake_put_stack(fake, s->w.thread, s->leaf);
     for (i = 0; i < TASKS; i++) {
         cpy_addr coro = fake_generator(fake, s->w.coroutine, s->codes[i % 2], 1, 0);
 

@@ -58,6 +58,7 @@ static const struct {
     FIELD(frame.instr, 56, 56, 56, 56, 56),
     FIELD(frame.owner, 69, 70, 70, 74, 74),
     FIELD(frame.is_entry, 68, NO_FIELD, NO_FIELD, NO_FIELD, NO_FIELD),
+    FIELD(frame.frame_obj, 40, 48, 48, 48, 48),
     FIELD(code.size, 192, 200, 208, 216, 216),
     FIELD(code.filename, 112, 112, 112, 112, 112),
     FIELD(code.qualname, 128, 128, 128, 128, 128),
