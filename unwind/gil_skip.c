@@ -15,7 +15,7 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
 {
     if (t->sets.contents.count > 0 && count > 0)
         t->sets.list[count++] = &t->sets.contents;
-    if ((t->names.due || t->names.looked) && count > 0 && !t->prefetch.uses_bpf) {
+    if ((t->names.due || t->names.came) && count > 0 && !t->prefetch.uses_bpf) {
         t->sets.list[count++] = &t->sets.names;
         t->names.fetched = true;
     }

@@ -126,7 +126,7 @@ struct target_names {
     bool due;       /* threads that have run are to be looked at in this round */
     uint64_t round; /* calls of cpy_look_at_names */
     bool more;      /* some of them are left for the next sample */
-    bool looked;    /* the sample before has read some */
+    bool came;      /* the sample before had new threads */
     bool fetched;   /* sets.names was fetched with this sample */
     uint64_t next;  /* the sample in which one that is not known is looked for again */
     size_t turn;    /* index of the thread that was looked at last though it may have slept */

@@ -55,7 +55,6 @@ static void look(struct cpy_target *t, const struct listed *thread, bool again)
     const struct interp *interp = &t->list.interps[thread->interp];
 
     fetch_names(t);
-    t->names.looked = true;
     thread->cached->name.round = t->names.round;
     t->prefetch.now = &t->sets.names;
     t->prefetch.mem.once = !again;
@@ -102,6 +101,7 @@ static size_t look_at_all(struct cpy_target *t)
         name = &thread->cached->name;
         if (looks == LOOKS_MAX && !name->looked)
             t->names.fetched = false; /* many are new: what they have in common is known by now */
+        t->names.came |= !name->looked;
         if (!name->looked || is_look_due(t, name)) {
             if (t->process.mem->reads >= t->process.reads_limit ||
                 (name->looked && looks >= LOOKS_MAX))
@@ -123,7 +123,7 @@ void thread_names_read(struct cpy_target *t)
     const bool turn = t->names.due && !t->names.more && t->names.round % TURN_ROUNDS == 0;
 
     t->cache.names.sample++;
-    t->names.looked = false;
+    t->names.came = false;
     if (can_wait(t))
         return;
     t->names.next = UINT64_MAX;
