@@ -235,6 +235,15 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void *ctx);
 
 /*
+ * Makes the next sample read the names of threads again: of those that have run since, and of one
+ * other. A thread that renames itself has its new name after that; one that sleeps while another
+ * thread renames it, some calls later. Names of new threads are read without it.
+ *
+ * Cost: as a rule no system calls for threads that run all the time, and a few for others.
+ */
+void cpy_look_at_names(struct cpy_target *target);
+
+/*
  * True if every thread of the last sample slept then and has slept since, so that a sample would
  * give the same again. Only valid after a sample with CPY_STATUS_CPU and without torn stacks. With
  * many threads and a GIL that counts hand-overs (3.12 and later), a thread that woke up in C code

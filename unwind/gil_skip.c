@@ -7,14 +7,18 @@
 
 enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
 
-enum { SETS_MAX = 3 }; /* beside those of threads */
+enum { SETS_MAX = 4 }; /* beside those of threads */
 
 /* Adds what code objects are compared by to `count` sets of threads, and what cpy_running_tasks
- * will read, if it is likely to be called. */
+ * and thread_names_read will read, if that is likely. */
 static size_t add_other_sets(struct cpy_target *t, size_t count)
 {
     if (t->sets.contents.count > 0 && count > 0)
         t->sets.list[count++] = &t->sets.contents;
+    if ((t->names.due || t->names.came) && count > 0 && !t->prefetch.uses_bpf) {
+        t->sets.list[count++] = &t->sets.names;
+        t->names.fetched = true;
+    }
     if (t->tasks.awaiters_wanted)
         t->sets.list[count++] = &t->tasks.awaiters;
     t->tasks.awaiters_fetched = t->tasks.awaiters_wanted;
@@ -146,7 +150,7 @@ static bool is_enough(struct cpy_target *t)
     uint32_t asked = t->options.status | t->options.only;
     cpy_addr head;
 
-    if (asked & CPY_STATUS_GIL_WAIT || (t->list.nameless > 0 && names_are_due(&t->cache.names)))
+    if (asked & CPY_STATUS_GIL_WAIT)
         return false;
     if (++t->gil_skip.samples % HEADS_EACH != 0)
         return true;
@@ -166,10 +170,7 @@ bool gil_skip_begin(struct cpy_target *t)
     size_t i, count;
     bool moved = false;
 
-    if (!t->gil_skip.ready)
-        return false;
-    names_next_sample(&t->cache.names, t->list.thread_count);
-    if (!is_enough(t))
+    if (!t->gil_skip.ready || !is_enough(t))
         return false;
     mark_runners(t);
     t->tasks.awaiters_fetched = t->gil_skip.counted_late = false;

@@ -6,6 +6,7 @@
 #include "unwind/resolve.h"
 #include "unwind/status.h"
 #include "unwind/thread_list.h"
+#include "unwind/thread_names.h"
 
 enum {
     WALK_TRIES = 16,
@@ -248,37 +249,14 @@ static void mark_stack_torn(struct cpy_target *t, struct cpy_thread *out)
     out->cut = false;
 }
 
-/*
- * Python's name of a thread: that of the outermost interpreter which knows one. To those
- * within, the thread that came to import threading first is "MainThread".
- */
-static const char *lookup_thread_name(struct cpy_target *t, const struct listed *thread)
+/* Gives the thread its name. True if that is the one it had. */
+static bool put_name(struct cpy_target *t, const struct listed *thread, struct cpy_thread *out)
 {
-    const struct reader reader = target_reader(t);
-    const char *name = NULL, *outer;
+    const char *before = thread->cached->out.name;
+    bool changed = false;
 
-    for (;; thread = &t->list.threads[thread->outer - 1]) {
-        outer = names_of(&t->cache.names, &reader, t->list.interps[thread->interp].addr,
-                         thread->words.thread_id, thread->inner_tid);
-        name = outer ? outer : name;
-        if (thread->outer == 0)
-            return name;
-    }
-}
-
-/* The same, from the sample before if it is still true. */
-static const char *get_cached_thread_name(struct cpy_target *t, const struct listed *thread)
-{
-    struct cached *cached = thread->cached;
-
-    if (cached->names != t->cache.names.refreshes ||
-        (!cached->out.name && names_are_due(&t->cache.names)) || thread->outer != 0) {
-        cached->out.name = lookup_thread_name(t, thread);
-        cached->names = t->cache.names.refreshes;
-    }
-    t->list.nameless +=
-        !t->gil_skip.active && !cached->out.name; /* a GIL-skip sample does not see all */
-    return cached->out.name;
+    out->name = thread_names_get(t, thread, &changed);
+    return !changed && out->name == before;
 }
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
@@ -390,10 +368,10 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     struct cpy_thread out = {.interpreter = (int64_t)t->list.interps[thread->interp].id,
                              .state = thread->words.addr,
                              .tid = tids_outer(&t->process.tids, thread->inner_tid)};
-    const uint64_t decoded = t->stats.frames_decoded, names = thread->cached->names;
+    const uint64_t decoded = t->stats.frames_decoded;
     const bool slept = thread->cached->whole && thread->cached->sched_idle.asleep &&
                        thread->cached->sched_idle.read;
-    bool gone = false;
+    bool gone = false, same_name;
     enum cpy_rc rc = check_cpu(t, thread, &out);
 
     check_tid(t, thread, slept);
@@ -411,11 +389,11 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     if (rc != CPY_OK || gone)
         return rc;
     t->stats.threads += !out.torn;
-    out.name = get_cached_thread_name(t, thread);
+    same_name = put_name(t, thread, &out);
+    thread_names_note_run(t, thread);
     out.task = thread->words.running_task;
     out.still = is_still(&out, &thread->cached->out, decoded == t->stats.frames_decoded);
-    /* The text of a name that was looked up again is gone, so that is taken for new. */
-    out.same = out.still && names == thread->cached->names;
+    out.same = out.still && same_name;
     if (target_asks_cpu(t))
         sched_idle_was_read(&thread->cached->sched_idle);
     else if (thread->cached->whole &&
@@ -439,9 +417,7 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, each_
     if (target_asks_cpu(t) && (t->gil_skip.active || !cached->sleeps))
         ask_kernel(t, &cached->sched_idle, out);
     out->still = true;
-    out->same = cached->names == t->cache.names.refreshes; /* else the name may be another */
-    if (!out->same || !t->gil_skip.active)
-        out->name = get_cached_thread_name(t, thread);
+    out->same = put_name(t, thread, out);
     each(ctx, out);
 }
 
@@ -454,9 +430,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
     out->still = true;
-    out->same = cached->names == t->cache.names.refreshes;
-    if (!out->same)
-        out->name = get_cached_thread_name(t, thread);
+    out->same = put_name(t, thread, out);
     each(ctx, out);
 }
 
@@ -479,15 +453,15 @@ static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, v
     enum cpy_rc rc = CPY_OK;
     struct listed *thread;
 
-    t->tasks.awaiters_fetched = false;
+    t->tasks.awaiters_fetched = t->names.fetched = false;
     t->gil_skip.active = gil_skip_begin(t);
     if (!t->gil_skip.active) {
         t->gil_skip.ready = t->gil_skip.counted_late = false;
         gil_skip_fetch_all(t);
-        rc = thread_list_all(t);
-        names_next_sample(&t->cache.names, t->list.thread_count);
-        t->list.nameless = 0;
+        rc = thread_list_all(t, gil_skip_fetch_all);
     }
+    if (rc == CPY_OK)
+        thread_names_read(t);
     if (t->gil_skip.active) {
         t->stats.threads += t->list.thread_count - t->gil_skip.ran_count;
         t->stats.threads_kept += t->list.thread_count - t->gil_skip.ran_count;
@@ -604,6 +578,7 @@ void cpy_trim(struct cpy_target *t)
     for (size_t i = 0; i < t->cache.threads.count; i++)
         prefetch_release(&t->prefetch, &t->cache.threads.all[i]->set);
     prefetch_release(&t->prefetch, &t->sets.contents);
+    prefetch_release(&t->prefetch, &t->sets.names);
     prefetch_release(&t->prefetch, &t->tasks.all);
     prefetch_release(&t->prefetch, &t->tasks.awaiters);
     memos_finish(&t->tasks.all_memos);

@@ -24,6 +24,7 @@ struct cpy_target *target_new(void)
     prefetch_init(&t->prefetch, &t->process.mem);
     prefetch_set_init(&t->sets.common, false);
     prefetch_set_init(&t->sets.contents, true);
+    prefetch_set_init(&t->sets.names, true);
     t->sets.contents.not_by_bpf = true;
     t->prefetch.shared = &t->sets.contents;
     prefetch_set_init(&t->tasks.all, true);
@@ -58,6 +59,7 @@ void cpy_close(struct cpy_target *t)
     memos_finish(&t->tasks.awaiter_memos);
     prefetch_set_finish(&t->prefetch, &t->sets.common);
     prefetch_set_finish(&t->prefetch, &t->sets.contents);
+    prefetch_set_finish(&t->prefetch, &t->sets.names);
     prefetch_set_finish(&t->prefetch, &t->tasks.all);
     prefetch_set_finish(&t->prefetch, &t->tasks.awaiters);
     prefetch_finish(&t->prefetch);

@@ -84,6 +84,7 @@ struct target_cache {
 struct target_sets {
     struct prefetch_set common;   /* words of the interpreters */
     struct prefetch_set contents; /* names and line tables of code objects, before 3.14 */
+    struct prefetch_set names;    /* what names of threads are found by */
     struct prefetch_set *only;    /* borrowed: serves all reads instead of the others; NULL: none */
     struct prefetch_set **list;   /* owned: scratch: the sets of one prefetch_fetch */
     size_t capacity;              /* of `list` */
@@ -108,7 +109,6 @@ struct target_list {
     size_t thread_count, thread_capacity;
     struct runtime runtime;  /* that they are of */
     uint64_t main_thread_id; /* pthread_t of the main thread; 0: interp.threads_main tells */
-    size_t nameless;         /* threads without a known name */
 };
 
 /* Samples that read only threads that ran: see gil_skip.h. */
@@ -119,6 +119,17 @@ struct target_gil_skip {
     unsigned samples;  /* such samples so far, for the look at the list of interpreters */
     size_t *ran;       /* owned: indices of the threads that ran */
     size_t ran_count, ran_capacity;
+};
+
+/* When names of threads are read: see thread_names.h. */
+struct target_names {
+    bool due;       /* threads that have run are to be looked at in this round */
+    uint64_t round; /* calls of cpy_look_at_names */
+    bool more;      /* some of them are left for the next sample */
+    bool came;      /* the sample before had new threads */
+    bool fetched;   /* sets.names was fetched with this sample */
+    uint64_t next;  /* the sample in which one that is not known is looked for again */
+    size_t turn;    /* index of the thread that was looked at last though it may have slept */
 };
 
 /* Asyncio tasks. */
@@ -172,6 +183,7 @@ struct cpy_target {
     struct target_cache cache;
     struct target_list list;
     struct target_gil_skip gil_skip;
+    struct target_names names;
     struct target_tasks tasks;
     struct cpu_pin cpu_pin; /* CPU affinity of the calling thread */
     struct target_pinned pinned;

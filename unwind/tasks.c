@@ -101,7 +101,7 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     t->gil_skip.ready = false; /* a new list of threads is made */
     t->sets.only = &t->tasks.all;
     prefetch_fetch(&t->prefetch, &t->sets.only, 1);
-    rc = thread_list_all(t);
+    rc = thread_list_all(t, NULL);
     t->prefetch.now = t->sets.only;
     memos_begin(&t->tasks.all_memos);
     for (size_t i = 0; i < t->list.thread_count && rc == CPY_OK; i++)

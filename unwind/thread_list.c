@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-enum { LIST_TRIES = 8 };
+enum { LIST_TRIES = 8, FETCH_TRIES = 4 };
 
 bool thread_list_is_alive(const struct layout *l, const struct thread_words *words)
 {
@@ -165,7 +165,7 @@ enum cpy_rc thread_list_read_interp(struct cpy_target *t, const struct interp *t
 /* Another thread has got the state of one that ended: what is known of that one is not its. */
 static void forget_thread(struct cached *cached)
 {
-    cached->names = 0;
+    thread_name_finish(&cached->name);
     cached->inner_tid = cached->refuted_tid = 0;
     cached->whole = cached->sleeps = false;
     cached->out = (struct cpy_thread){0};
@@ -378,6 +378,8 @@ bool thread_list_same_runtime(struct cpy_target *t)
 
     t->list.runtime = now;
     t->cache.codes.restarts += !same;
+    if (!same)
+        names_forget(&t->cache.names);
     return same;
 }
 
@@ -407,13 +409,16 @@ static void forget_fetched(struct cpy_target *t)
         prefetch_forget(&t->cache.threads.all[i]->set);
 }
 
-enum cpy_rc thread_list_all(struct cpy_target *t)
+enum cpy_rc thread_list_all(struct cpy_target *t, thread_list_fetch *fetch)
 {
     enum cpy_rc rc = CPY_RACED;
     cpy_addr head;
 
     for (int tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        if (tries > 0)
+        t->prefetch.uses_bpf &= tries == 0;
+        if (tries > 0 && tries < FETCH_TRIES && fetch)
+            fetch(t);
+        else if (tries > 0)
             forget_fetched(t);
         begin_common(t);
         thread_cache_begin_list(&t->cache.threads);

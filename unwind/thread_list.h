@@ -16,10 +16,15 @@
  * A kernel thread that has states in several interpreters is one thread: its other states are below
  * the one that runs or, if none runs, the one of the newest interpreter.
  *
+ * If the lists changed meanwhile, it calls `fetch` to fetch all again, and goes on without what was
+ * fetched if that does not help or `fetch` is NULL: then each thread costs some reads.
+ *
  * Errors: CPY_STARTING, CPY_RACED (the lists changed while they were read), CPY_GONE, CPY_DENIED,
  *         CPY_NOMEM.
  */
-MUST_CHECK enum cpy_rc thread_list_all(struct cpy_target *target);
+typedef void thread_list_fetch(struct cpy_target *target);
+
+MUST_CHECK enum cpy_rc thread_list_all(struct cpy_target *target, thread_list_fetch *fetch);
 
 /*
  * Reads the address of the first interpreter.
@@ -34,7 +39,8 @@ MUST_CHECK enum cpy_rc thread_list_read_interp(struct cpy_target *target, const 
 /*
  * True if the listed interpreters are of the runtime that those of the last call were of. Else the
  * process has ended that one and begun another (Py_FinalizeEx, Py_Initialize), or it runs another
- * program: what is known of code objects no longer holds (codes.restarts).
+ * program: what is known of code objects (codes.restarts) and of where its modules are no longer
+ * holds.
  */
 bool thread_list_same_runtime(struct cpy_target *target);
 

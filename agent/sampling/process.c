@@ -10,6 +10,9 @@
 #include "agent/sampling/idle.h"
 #include "base/array.h"
 
+/* A thread that renames itself (to the job that it does, say) has the new name after this. */
+#define NAMES_NS (UINT64_C(100) * 1000 * 1000)
+
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
@@ -20,6 +23,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
                           .service = service,
                           .split = split,
                           .last_ns = now_ns,
+                          .names_ns = now_ns,
                           .idle = {.moved_ns = now_ns, .ticks = 1}};
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
@@ -569,6 +573,10 @@ static enum cpy_rc read_process_threads(struct sampling *sampling)
     p->idle.ticks = 1;
     p->pending_count = 0;
     p->sample++;
+    if (sampling->now_ns - p->names_ns >= NAMES_NS) {
+        p->names_ns = sampling->now_ns;
+        cpy_look_at_names(p->target);
+    }
     if (known)
         rc = cpy_replay_last(p->target, each_thread, sampling);
     if (rc != CPY_OK)

@@ -137,10 +137,11 @@ struct process {
     size_t pending_count, pending_capacity;
     struct process_thread *threads; /* owned, in the order in which they were last seen */
     size_t thread_count, thread_capacity;
-    size_t next;      /* index of the thread that the sample likely has next */
-    uint64_t sample;  /* number of samples that read the process */
-    uint64_t last_ns; /* monotonic: the last sample */
-    clockid_t clock;  /* of its CPU time */
+    size_t next;       /* index of the thread that the sample likely has next */
+    uint64_t sample;   /* number of samples that read the process */
+    uint64_t last_ns;  /* monotonic: the last sample */
+    uint64_t names_ns; /* monotonic: when names of threads were last looked at again */
+    clockid_t clock;   /* of its CPU time */
     bool has_clock;
     uint64_t cpu_ns;       /* as last read */
     uint64_t cpu_base_ns;  /* its value when the process was opened */

@@ -101,6 +101,7 @@ cpy_addr fake_instance(struct fake *fake, cpy_addr type);
 
 /* PyDictKeysObject */
 enum {
+    KEYS_LOG2_SIZE = 8,
     KEYS_LOG2_INDEX_BYTES = 9,
     KEYS_NENTRIES = 24,
     KEYS_GENERAL = 0,
@@ -119,6 +120,15 @@ cpy_addr fake_keys(struct fake *fake, uint8_t kind, const struct fake_item *item
 /* The values of a split dict, behind the header that the version has. */
 cpy_addr fake_values(struct fake *fake, const struct fake_item *items, size_t count);
 cpy_addr fake_dict(struct fake *fake, uint8_t kind, const struct fake_item *items, size_t count);
+
+/* An int key and its value; 0: the entry was deleted. */
+struct fake_int_item {
+    uint64_t key;
+    cpy_addr value;
+};
+
+/* A dict with a hash table, in the form that the version has. */
+cpy_addr fake_int_dict(struct fake *fake, const struct fake_int_item *items, size_t count);
 
 /* A code object of /srv/app.py. */
 struct fake_code {

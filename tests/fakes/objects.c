@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* objects.c - objects of a fake process: what Python's own types look like in memory. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fakes/fake_process.h"
@@ -7,6 +8,7 @@
 
 /* PyDictKeysObject */
 enum { KEYS_KIND = 10, KEYS_INDICES = 32 };
+enum { OLD_KEYS_SIZE = 8, OLD_KEYS_NENTRIES = 32, OLD_KEYS_INDICES = 40 }; /* 3.6 to 3.10 */
 enum { DIGIT_BITS = 30, DIGIT_MASK = (1 << DIGIT_BITS) - 1, DIGIT_COUNT_SHIFT = 3 };
 
 /* 3.13 and before: `interned` takes two bits, and a byte in later builds without the GIL. */
@@ -132,6 +134,65 @@ cpy_addr fake_dict(struct fake *fake, uint8_t kind, const struct fake_item *item
     fake_put64(fake, dict + fake->layout.dict.ma_keys, fake_keys(fake, kind, items, count));
     if (kind == KEYS_SPLIT)
         fake_put64(fake, dict + fake->layout.dict.ma_values, fake_values(fake, items, count));
+    return dict;
+}
+
+/* Where the hash table of an int dict begins: behind the head of its keys. */
+static cpy_addr put_int_keys(struct fake *fake, cpy_addr keys, size_t log2, size_t width,
+                             size_t count)
+{
+    if (fake->layout.minor < 11) {
+        fake_put64(fake, keys + OLD_KEYS_SIZE, UINT64_C(1) << log2);
+        fake_put64(fake, keys + OLD_KEYS_NENTRIES, count);
+        return keys + OLD_KEYS_INDICES;
+    }
+    fake_put8(fake, keys + KEYS_LOG2_SIZE, (uint8_t)log2);
+    fake_put8(fake, keys + KEYS_LOG2_INDEX_BYTES, (uint8_t)(log2 + (width == 2)));
+    fake_put8(fake, keys + KEYS_KIND, KEYS_GENERAL);
+    fake_put64(fake, keys + KEYS_NENTRIES, count);
+    return keys + KEYS_INDICES;
+}
+
+/* Finds a slot for a key; -1: empty. */
+static size_t free_slot(const int16_t *table, size_t mask, uint64_t key)
+{
+    uint64_t perturb = key;
+    size_t slot = key & mask;
+
+    while (table[slot] != -1) {
+        perturb >>= 5;
+        slot = (slot * 5 + perturb + 1) & mask;
+    }
+    return slot;
+}
+
+cpy_addr fake_int_dict(struct fake *fake, const struct fake_int_item *items, size_t count)
+{
+    enum { ENTRY = 24, DELETED = -2 };
+    size_t log2 = 3, width, i, slot;
+    cpy_addr dict = fake_room(fake, 64), keys, slots, entry;
+    int16_t *table;
+
+    while (((size_t)2 << log2) / 3 < count)
+        log2++;
+    width = log2 < 8 ? 1 : 2;
+    table = malloc(sizeof(*table) << log2);
+    assert_non_null(table);
+    memset(table, 0xff, sizeof(*table) << log2);
+    keys = fake_room(fake, OLD_KEYS_INDICES + (width << log2) + count * ENTRY);
+    fake_put64(fake, dict + fake->layout.dict.ma_keys, keys);
+    slots = put_int_keys(fake, keys, log2, width, count);
+    entry = slots + (width << log2);
+    for (i = 0; i < count; i++, entry += ENTRY) {
+        slot = free_slot(table, ((size_t)1 << log2) - 1, items[i].key);
+        table[slot] = items[i].value ? (int16_t)i : DELETED;
+        fake_put64(fake, entry, items[i].value ? items[i].key : 0);
+        fake_put64(fake, entry + 8, items[i].value ? fake_int(fake, items[i].key) : 0);
+        fake_put64(fake, entry + 16, items[i].value);
+    }
+    for (i = 0; i < (size_t)1 << log2; i++)
+        fake_put(fake, slots + i * width, &table[i], width);
+    free(table);
     return dict;
 }
 

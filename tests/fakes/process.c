@@ -134,8 +134,6 @@ void fake_make_threads(struct fake_process *p)
         p->states[i] = fake_add_thread(p, fake_stack(p, "old", 5));
     fake_hold_gil(p, p->states[2]);
     assert_int_equal(fake_sample(p), CPY_OK);
-    p->target->cache.names.last_thread_count = FAKE_THREADS;
-    p->target->cache.names.next_refresh = UINT64_MAX; /* nobody has a name: do not look for them */
     assert_int_equal(fake_sample(p), CPY_OK);
     assert_int_equal(fake_gil_skips(p), 1);
 }

@@ -334,8 +334,10 @@ enum cpy_rc image_take(pid_t pid, const char *path, struct err *err)
     }
     t->process.mem = recorder;
     rc = find_accept(t->process.mem, t->found.hexversion, &t->found, err);
-    if (rc == CPY_OK)
+    if (rc == CPY_OK) {
+        target_choose_readers(t);
         rc = cpy_sample(t, ignore, NULL);
+    }
     if (rc == CPY_OK)
         rc = take_tasks(t);
     if (rc == CPY_OK)

@@ -41,7 +41,7 @@ def assert_each_has_its_own(found, own):
 
 
 @pytest.mark.releases
-@pytest.mark.parametrize("mode", ["threads", "interpreter"])
+@pytest.mark.parametrize("mode", ["threads", "renames", "interpreter"])
 def test_each_has_its_own_time_and_name(python, pystrobe, tmp_path, mode):
     if mode == "interpreter" and int(python["version"].split(".")[1]) < 8:
         pytest.skip("sub-interpreters can be made from Python from 3.8 on")

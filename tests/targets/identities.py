@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads and interpreters one after another, as a line of JSON says at the end: by its own clocks.
 
-identities.py threads|interpreter|shutdown: {"FUNCTION": {"cpu": seconds, "name": of its thread, "tid": ...}}
+identities.py threads|renames|interpreter|shutdown: {"FUNCTION": {"cpu": seconds, "name": of its thread, "tid": ...}}
 """
 
 import ctypes
@@ -51,6 +51,20 @@ def run_threads():
         thread.start()
         thread.join()
     spin("spin_main")
+
+
+def run_renames():
+    """One thread that is called as the job that it does."""
+    def work():
+        for number in range(4):
+            threading.current_thread().name = "job-%d" % number
+            spin("spin_%d" % number)
+
+    for number in range(50):  # more than a sample looks at, and than the smallest tables have room for
+        threading.Thread(target=time.sleep, args=(60,), name="sleeper-%d" % number, daemon=True).start()
+    thread = threading.Thread(target=work, name="idle")
+    thread.start()
+    thread.join()
 
 
 def run_interpreter():

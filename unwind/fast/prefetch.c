@@ -571,6 +571,22 @@ static enum cpy_rc fetch_sets(struct prefetch *prefetch, struct prefetch_set *co
     return rc == CPY_OK ? flush(prefetch, &batch_count, true) : rc;
 }
 
+/* Fetches sets of which one has a range that is not there any more, and empties that one: by
+ * halves, so that it costs few calls however many the others are. */
+static void fetch_others(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
+{
+    const size_t half = count / 2;
+
+    if (count == 1) {
+        prefetch_forget(sets[0]);
+        return;
+    }
+    if (fetch_sets(prefetch, sets, half) != CPY_OK)
+        fetch_others(prefetch, sets, half);
+    if (fetch_sets(prefetch, sets + half, count - half) != CPY_OK)
+        fetch_others(prefetch, sets + half, count - half);
+}
+
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     if (!prefetch->batch)
@@ -584,9 +600,7 @@ void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets,
     if (fetch_sets(prefetch, sets, count) == CPY_OK)
         return;
     prefetch->uses_bpf = false;
-    for (size_t i = 0; i < count; i++) /* one of them has a range that is not there any more */
-        if (count == 1 || fetch_sets(prefetch, &sets[i], 1) != CPY_OK)
-            prefetch_forget(sets[i]);
+    fetch_others(prefetch, sets, count);
 }
 
 void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set)

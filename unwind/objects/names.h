@@ -2,61 +2,58 @@
 /*
  * names.h - Python's names of threads, as the threading module of the target has them.
  *
- * Shape:   names_of for each thread of a sample; the first thread without a known
- *          name makes names read threading._active again, ever more rarely while
- *          that does not help.
+ * The module keeps its Thread objects in the dict threading._active, by Thread.ident. A name is
+ * looked up there by the hash of the ident, so a look costs the same whatever the number of
+ * threads. When to look is decided in unwind/thread_names.h.
+ *
+ * Source:  Lib/threading.py, tags v3.6.0 to v3.15.0.
  */
 #ifndef UNWIND_OBJECTS_NAMES_H
 #define UNWIND_OBJECTS_NAMES_H
 
 #include "unwind/objects/object.h"
 
-enum { NAMES_MAX = 4096 };
-
 /*
- * Cache: names of threads
- * Key:   address of the interpreter, pthread_t, and the kernel's thread id (0 before 3.11)
- * Ends:  when a thread without a known name makes names read all again; not when another thread or
- *        interpreter has the same key
+ * The dict threading._active of an interpreter.
+ *
+ * Cache: where threading._active is
+ * Key:   address and id of the interpreter
+ * Ends:  when the module's variable is not at its place or has another value, when the process
+ *        begins another runtime, or when the table is full; if there is none, it is looked for
+ *        again after a number of samples that doubles
  * Test:  tests/unit/unwind/objects/test_names.c:
- *          tells_no_old_name_of_a_thread_that_got_an_ident_again
+ *          looks_for_the_dict_again_where_the_module_has_another
+ *        tests/unit/unwind/objects/test_names.c: knows_interpreters_at_one_address_by_their_id
  */
-struct name {
+struct names_dict {
     cpy_addr interp;
-    uint64_t thread_id; /* Thread.ident: the pthread_t, which a later thread may get again */
-    uint64_t native_id; /* of the thread that it was told of first; 0: of none yet */
-    char *text;         /* owned */
+    uint64_t interp_id;
+    struct object_slot active; /* the variable of the module; both 0: not found */
+    uint64_t next, wait;       /* not found: the sample in which it is looked for again */
 };
 
 struct names {
-    struct name *names; /* owned */
+    struct names_dict *dicts; /* owned */
     size_t count, capacity;
-    uint64_t sample, next_refresh; /* in samples of the target */
-    uint64_t wait;                 /* samples between refreshes: doubles up to a bound */
-    uint64_t refreshed_in;         /* the sample of the last refresh, and the interpreter */
-    cpy_addr refreshed;
-    size_t last_thread_count;
-    uint64_t refreshes; /* a name that was lent before the last one is gone */
-    struct buf text;    /* owned: scratch */
+    uint64_t sample; /* number of the current sample */
+    struct buf text; /* owned: the name that was read last */
 };
 
 void names_init(struct names *names);
 void names_finish(struct names *names);
 
-/* To be called before each sample; `thread_count` is that of the sample before. */
-void names_next_sample(struct names *names, size_t thread_count);
-
-/* True if names_of would look again for a name that it does not know. */
-bool names_are_due(const struct names *names);
+/* Forgets where the dicts are: the process has begun another runtime. */
+void names_forget(struct names *names);
 
 /*
- * The name of a thread; NULL: not known. `native_id` is the kernel's id of it, as the target
- * has it.
+ * Reads the name of the thread whose Thread.ident is `ident` (a pthread_t).
  *
- * Lends:  until the next sample.
+ * Lends:  the name, until the next call; NULL: not known. It is that of one Thread object which
+ *         threading had for this ident before and after its name was read.
  * Errors: none: what cannot be read is not known.
+ * Cost:   about twelve reads, most of them at the same addresses for all threads.
  */
-const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,
-                     uint64_t thread_id, uint64_t native_id);
+const char *names_read(struct names *names, const struct reader *reader, cpy_addr interp,
+                       uint64_t interp_id, uint64_t ident);
 
 #endif

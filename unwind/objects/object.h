@@ -55,22 +55,31 @@ MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr b
 /* True if the type object `type` is called `name` (at most 31 bytes). */
 bool object_type_is(const struct reader *reader, cpy_addr type, const char *name);
 
-/* Finds the value of the str key `name` (ASCII, at most 31 bytes) in a dict; 0: not there. */
-MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict,
-                                        const char *name, cpy_addr *out);
+/* A value, and where the reference to it is kept; both 0: there is none. */
+struct object_slot {
+    cpy_addr value, at;
+};
 
-/* Calls `each` for the keys and values of a dict; stops when it returns false. */
-MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
-                                        bool (*each)(void *ctx, cpy_addr key, cpy_addr value),
-                                        void *ctx);
+/* Finds the value of the str key `name` (ASCII, at most 31 bytes) in a dict. */
+MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict,
+                                        const char *name, struct object_slot *out);
+
+/*
+ * Finds the value of an int key in a dict by its hash.
+ *
+ * Errors: also CPY_RACED: the key is not less than 2^61 - 1.
+ * Cost:   four reads as a rule, whatever the size of the dict.
+ */
+MUST_CHECK enum cpy_rc object_dict_find_int(const struct reader *reader, cpy_addr dict,
+                                            uint64_t key, struct object_slot *out);
 
 /* Gives up to `most` members of a set; *total is how many it says it has. */
 MUST_CHECK enum cpy_rc object_read_set(const struct reader *reader, cpy_addr set, cpy_addr *out,
                                        size_t most, size_t *count, uint64_t *total);
 
-/* The attribute `name` in an object's own attributes; 0: not there. */
+/* The attribute `name` in an object's own attributes. */
 MUST_CHECK enum cpy_rc object_attribute(const struct reader *reader, cpy_addr object,
-                                        const char *name, cpy_addr *out);
+                                        const char *name, struct object_slot *out);
 
 /* The value of an int from 0 to UINT64_MAX. */
 MUST_CHECK enum cpy_rc object_read_uint(const struct reader *reader, cpy_addr integer,

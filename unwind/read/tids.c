@@ -167,7 +167,8 @@ uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
         return 0;
     if (tids->tid_at == 0 && tids->misses < MISSES_MAX)
         calibrate(tids, mem, thread_id, main_thread_id);
-    if (tids->tid_at != 0 && mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) == CPY_OK &&
+    if (tids->tid_at != 0 &&
+        mem_read_state(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) == CPY_OK &&
         ((known != 0 && (uint64_t)tid == known) || is_task(tids, tid)))
         return (uint64_t)tid;
     /* Python is begun in the process's first thread as a rule. */

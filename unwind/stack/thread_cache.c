@@ -14,11 +14,18 @@ void thread_cache_init(struct thread_cache *thread_cache)
     *thread_cache = (struct thread_cache){0};
 }
 
+void thread_name_finish(struct thread_name *name)
+{
+    free(name->text);
+    *name = (struct thread_name){0};
+}
+
 static void free_cached(struct thread_cache *thread_cache, struct prefetch *prefetch,
                         struct cached *cached)
 {
     prefetch_set_finish(prefetch, &cached->set);
     sched_idle_finish(&cached->sched_idle);
+    thread_name_finish(&cached->name);
     thread_cache->frames -= cached->stack.room;
     free(cached->stack.raw);
     free(cached->stack.frames);

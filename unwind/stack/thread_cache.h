@@ -35,6 +35,29 @@ struct cached_stack {
 };
 
 /*
+ * Python's name of a thread, as one interpreter has it: see thread_names.h.
+ *
+ * Cache: names of threads
+ * Key:   as struct cached, which has it
+ * Ends:  as struct cached; when the thread has run, and cpy_look_at_names was called since: then it
+ *        is looked up by the pthread_t in the interpreter's threading module
+ * Test:  tests/unit/unwind/test_thread_names.c:
+ *          gives_a_thread_no_name_of_another_that_had_its_state
+ *        tests/unit/unwind/test_thread_names.c: sees_that_a_thread_has_renamed_itself
+ */
+struct thread_name {
+    char *text;     /* owned; NULL: not known */
+    bool looked;    /* it was looked for */
+    bool ran;       /* the thread may have run since then */
+    bool changed;   /* it is another since thread_names_get gave it */
+    uint64_t round; /* names.round of the last look */
+    uint64_t next;  /* not known: the sample in which it is looked for again, */
+    uint64_t wait;  /* and the samples between that and the look before */
+};
+
+void thread_name_finish(struct thread_name *name);
+
+/*
  * One thread state.
  *
  * Cache: what is known of threads
@@ -57,7 +80,7 @@ struct cached {
     bool sleeps;                  /* it was found not to have run, before this full sample */
     uint64_t inner_tid;           /* 3.6 to 3.10: kernel's thread id; 0: not known */
     uint64_t refuted_tid;         /* an id that it has, but is another thread's; 0: none */
-    uint64_t names;               /* names.refreshes when its name was looked up */
+    struct thread_name name;      /* of the interpreter that the state is of */
 };
 
 struct thread_cache {

@@ -322,8 +322,6 @@ static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **sta
     struct thread *thread;
 
     fake_hold_gil(f, only);
-    f->target->cache.names.last_thread_count = 1;
-    f->target->cache.names.next_refresh = UINT64_MAX;
     assert_int_equal(fake_sample(f), CPY_OK);
     thread = lay_to_sleep(f);
     assert_int_equal(fake_sample(f), CPY_OK); /* from now on it was read asleep */
@@ -348,8 +346,6 @@ static void reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one(vo
     struct thread *thread;
 
     fake_hold_gil(f, only);
-    f->target->cache.names.last_thread_count = 1;
-    f->target->cache.names.next_refresh = UINT64_MAX;
     assert_int_equal(fake_sample(f), CPY_OK);
     thread = lay_to_sleep(f);
     assert_int_equal(fake_sample(f), CPY_OK);

@@ -198,7 +198,6 @@ static void begin(struct game *g, bool counts)
         l = &(*both[i])->target->found.layout;
         l->interp.code_generation = counts ? l->interp.size - 8 : NO_FIELD;
         layout_find_spans(l);
-        (*both[i])->target->cache.names.next_refresh = UINT64_MAX;
     }
     make_stacks(g);
     start_thread(g, 0);

@@ -215,20 +215,17 @@ static void says_what_is_the_same(void **state)
     assert_true(f->seen[2].same);
 }
 
-/* What threading says that threads are called. */
+static void call_it(struct cached *cached, const char *text)
+{
+    free(cached->name.text);
+    cached->name = (struct thread_name){.text = strdup(text), .looked = true, .changed = true};
+}
+
+/* As if threading had told what threads are called. */
 static void call_them(struct fake_process *f, const char *first, const char *third)
 {
-    struct names *names = &f->target->cache.names;
-    const struct name now[2] = {{f->interp, 502, 102, strdup(first)},
-                                {f->interp, 500, 100, strdup(third)}};
-
-    for (size_t i = 0; i < names->count; i++)
-        free(names->names[i].text);
-    names->count = names->capacity = 2;
-    names->names = realloc(names->names, sizeof(now));
-    assert_non_null(names->names);
-    memcpy(names->names, now, sizeof(now));
-    names->refreshes++;
+    call_it(f->target->list.threads[0].cached, first);
+    call_it(f->target->list.threads[2].cached, third);
 }
 
 static void a_thread_of_another_name_is_not_the_same(void **state)

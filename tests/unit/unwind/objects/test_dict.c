@@ -8,6 +8,9 @@
 #include "tests/unit/unit_test.h"
 
 enum { ITEMS = 150 }; /* more than are read at once */
+enum { INTS = 1000 };
+#define INT_KEY  UINT64_C(0x7f1200000700)
+#define INT_STEP UINT64_C(0x801000) /* from one stack of 8 MiB to the next */
 
 static const uint8_t kinds[] = {KEYS_GENERAL, KEYS_UNICODE, KEYS_SPLIT};
 
@@ -26,10 +29,11 @@ static void make_items(struct fake *fake, struct fake_item *items, size_t count)
 
 static cpy_addr find(struct fake *fake, cpy_addr dict, const char *name)
 {
-    cpy_addr value = 7;
+    struct object_slot found = {7, 7};
 
-    assert_int_equal(object_dict_find(&fake->reader, dict, name, &value), CPY_OK);
-    return value;
+    assert_int_equal(object_dict_find(&fake->reader, dict, name, &found), CPY_OK);
+    assert_true(found.value == 0 || fake_get64(fake, found.at) == found.value);
+    return found.value;
 }
 
 static void finds_keys_in_every_kind_of_dict(void **state)
@@ -90,20 +94,21 @@ static void refuses_a_name_that_is_too_long_to_look_for(void **state)
 {
     static const char name[] = "a_name_of_32_characters_________";
     struct fake *fake = fake_of(13);
-    cpy_addr value = 7, keys, object;
+    struct object_slot found = {7, 7};
+    cpy_addr keys, object;
     struct fake_item item = {fake_str(fake, name), 1};
 
     (void)state;
     assert_int_equal(strlen(name), 32);
     assert_int_equal(
-        object_dict_find(&fake->reader, fake_dict(fake, KEYS_UNICODE, &item, 1), name, &value),
+        object_dict_find(&fake->reader, fake_dict(fake, KEYS_UNICODE, &item, 1), name, &found),
         CPY_RACED);
     keys = fake_keys(fake, KEYS_SPLIT, &item, 1);
     object =
         fake_instance(fake, fake_class(fake, TYPE_MANAGED_DICT | TYPE_INLINE_VALUES, -1, keys));
     fake_put8(fake, object + TYPE_BASICSIZE + 3, 1);
-    assert_int_equal(object_attribute(&fake->reader, object, name, &value), CPY_RACED);
-    assert_int_equal(value, 7);
+    assert_int_equal(object_attribute(&fake->reader, object, name, &found), CPY_RACED);
+    assert_int_equal(found.value, 7);
     mem_close(&fake->mem);
 }
 
@@ -113,7 +118,8 @@ static void refuses_hostile_keys(void **state)
                                       UINT64_C(1) << 63};
     struct fake *fake = fake_of(14);
     struct fake_item item = {fake_str(fake, "x"), 1};
-    cpy_addr keys = fake_keys(fake, KEYS_UNICODE, &item, 1), dict = fake_room(fake, 64), value;
+    cpy_addr keys = fake_keys(fake, KEYS_UNICODE, &item, 1), dict = fake_room(fake, 64);
+    struct object_slot value;
 
     (void)state;
     fake_put64(fake, dict + fake->layout.dict.ma_keys, keys);
@@ -135,7 +141,8 @@ static void refuses_dicts_that_are_not_mapped(void **state)
 {
     struct fake *fake = fake_of(14);
     struct fake_item item = {fake_str(fake, "x"), 1};
-    cpy_addr dict = fake_dict(fake, KEYS_SPLIT, &item, 1), value;
+    cpy_addr dict = fake_dict(fake, KEYS_SPLIT, &item, 1);
+    struct object_slot value;
 
     (void)state;
     assert_int_equal(object_dict_find(&fake->reader, NOWHERE, "x", &value), CPY_RACED);
@@ -146,55 +153,117 @@ static void refuses_dicts_that_are_not_mapped(void **state)
     mem_close(&fake->mem);
 }
 
-struct visits {
-    size_t count, most;
-    cpy_addr sum;
-};
-
-static bool visit(void *ctx, cpy_addr key, cpy_addr value)
+/* Keys as pthread_t are: the same distance apart. Every third one is deleted. */
+static cpy_addr make_int_dict(struct fake *fake, size_t count)
 {
-    struct visits *visits = ctx;
+    struct fake_int_item items[INTS];
 
-    assert_true(key != 0 && value != 0);
-    visits->sum += value;
-    return ++visits->count < visits->most;
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct fake_int_item){INT_KEY + i * INT_STEP, i % 3 == 2 ? 0 : 1000 + i};
+    return fake_int_dict(fake, items, count);
 }
 
-static void visits_each_entry_until_told_to_stop(void **state)
+static void finds_ints_with_a_few_reads_whatever_the_size(void **state)
 {
-    struct fake *fake = fake_of(12);
-    struct fake_item items[ITEMS];
-    struct visits all = {.most = SIZE_MAX}, some = {.most = 3};
-    cpy_addr dict, sum = 0;
+    (void)state;
+    for (unsigned minor = 6; minor <= 15; minor++)
+        for (size_t count = 1; count <= INTS; count = count * 7 + 3) {
+            struct fake *fake = fake_of(minor);
+            cpy_addr dict = make_int_dict(fake, count);
+            struct object_slot found;
+
+            for (size_t i = 0; i < count + 3; i++) {
+                const uint64_t reads = fake->mem.reads;
+
+                assert_int_equal(
+                    object_dict_find_int(&fake->reader, dict, INT_KEY + i * INT_STEP, &found),
+                    CPY_OK);
+                assert_int_equal(found.value, i >= count || i % 3 == 2 ? 0 : 1000 + i);
+                assert_true(found.value == 0 || fake_get64(fake, found.at) == found.value);
+                assert_true(fake->mem.reads - reads <= 8);
+            }
+            mem_close(&fake->mem);
+        }
+}
+
+static void finds_no_int_in_an_empty_dict_or_one_of_str(void **state)
+{
+    struct fake *fake = fake_of(14);
+    struct fake_item item = {fake_str(fake, "x"), 1};
+    struct object_slot found = {7, 7};
 
     (void)state;
-    make_items(fake, items, ITEMS);
-    for (size_t i = 0; i < ITEMS; i++)
-        sum += items[i].value;
-    dict = fake_dict(fake, KEYS_GENERAL, items, ITEMS);
-    assert_int_equal(object_dict_each(&fake->reader, dict, visit, &all), CPY_OK);
-    assert_int_equal(object_dict_each(&fake->reader, dict, visit, &some), CPY_OK);
-
-    assert_int_equal(all.count, ITEMS - ITEMS / 7);
-    assert_int_equal(all.sum, sum);
-    assert_int_equal(some.count, 3);
+    for (uint8_t kind = KEYS_UNICODE; kind <= KEYS_SPLIT; kind++) {
+        assert_int_equal(
+            object_dict_find_int(&fake->reader, fake_dict(fake, kind, &item, 1), INT_KEY, &found),
+            CPY_OK);
+        assert_int_equal(found.value, 0);
+    }
+    assert_int_equal(
+        object_dict_find_int(&fake->reader, make_int_dict(fake, 3), UINT64_MAX, &found), CPY_RACED);
     mem_close(&fake->mem);
+}
+
+static void ends_in_a_hash_table_without_an_end(void **state)
+{
+    (void)state;
+    for (unsigned minor = 6; minor <= 15; minor++)
+        for (unsigned mark = 0; mark < 255; mark++) { /* 255: empty */
+            struct fake *fake = fake_of(minor);
+            const cpy_addr dict = make_int_dict(fake, 3);
+            const cpy_addr keys = fake_get64(fake, dict + fake->layout.dict.ma_keys);
+            struct object_slot found = {7, 7};
+
+            for (size_t i = 0; i < 8; i++)
+                fake_put8(fake, keys + (minor < 11 ? 40 : 32) + i, (uint8_t)mark);
+            assert_int_equal(object_dict_find_int(&fake->reader, dict, INT_KEY - 1, &found),
+                             CPY_OK);
+            assert_int_equal(found.value, 0);
+            assert_true(fake->mem.reads <= 40);
+            mem_close(&fake->mem);
+        }
+}
+
+static void refuses_hostile_hash_tables(void **state)
+{
+    static const uint64_t sizes[] = {0, 3, 7, 100, INT64_MAX, UINT64_MAX};
+    struct fake *fake = fake_of(8), *later = fake_of(14);
+    cpy_addr dict = make_int_dict(fake, 3), keys;
+    struct object_slot found = {7, 7};
+
+    (void)state;
+    keys = fake_get64(fake, dict + fake->layout.dict.ma_keys);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        fake_put64(fake, keys + 8, sizes[i]);
+        assert_int_equal(object_dict_find_int(&fake->reader, dict, INT_KEY, &found), CPY_RACED);
+    }
+    dict = make_int_dict(later, 3);
+    keys = fake_get64(later, dict + later->layout.dict.ma_keys);
+    for (unsigned log2 = 4; log2 < 256; log2++) { /* more slots than bytes for them */
+        fake_put8(later, keys + KEYS_LOG2_SIZE, (uint8_t)log2);
+        assert_int_equal(object_dict_find_int(&later->reader, dict, INT_KEY, &found), CPY_RACED);
+    }
+    fake_put8(later, keys + KEYS_LOG2_SIZE, 0);
+    assert_int_equal(object_dict_find_int(&later->reader, dict, INT_KEY, &found), CPY_RACED);
+    assert_int_equal(found.value, 7);
+    mem_close(&fake->mem);
+    mem_close(&later->mem);
 }
 
 static cpy_addr attribute(struct fake *fake, cpy_addr object, const char *name)
 {
-    cpy_addr value = 7;
+    struct object_slot found = {7, 7};
 
-    assert_int_equal(object_attribute(&fake->reader, object, name, &value), CPY_OK);
-    return value;
+    assert_int_equal(object_attribute(&fake->reader, object, name, &found), CPY_OK);
+    return found.value;
 }
 
 static enum cpy_rc attribute_rc(struct fake *fake, cpy_addr object)
 {
-    cpy_addr value = 7;
-    enum cpy_rc rc = object_attribute(&fake->reader, object, "_name", &value);
+    struct object_slot found = {7, 7};
+    enum cpy_rc rc = object_attribute(&fake->reader, object, "_name", &found);
 
-    assert_int_equal(value, 7);
+    assert_int_equal(found.value, 7);
     return rc;
 }
 
@@ -335,7 +404,10 @@ int main(void)
         cmocka_unit_test(refuses_a_name_that_is_too_long_to_look_for),
         cmocka_unit_test(refuses_hostile_keys),
         cmocka_unit_test(refuses_dicts_that_are_not_mapped),
-        cmocka_unit_test(visits_each_entry_until_told_to_stop),
+        cmocka_unit_test(finds_ints_with_a_few_reads_whatever_the_size),
+        cmocka_unit_test(finds_no_int_in_an_empty_dict_or_one_of_str),
+        cmocka_unit_test(ends_in_a_hash_table_without_an_end),
+        cmocka_unit_test(refuses_hostile_hash_tables),
         cmocka_unit_test(finds_attributes_of_3_11_in_values_or_dict),
         cmocka_unit_test(finds_attributes_of_3_12_in_values_or_dict),
         cmocka_unit_test(finds_attributes_of_3_13_inline_or_in_a_dict),

@@ -171,12 +171,11 @@ static void make_names(struct process *p)
 {
     enum { MODULE_DICT = 32 };
     struct fake *fake = p->fake;
-    const struct fake_item active[] = {{fake_int(fake, MAIN_IDENT), make_main_object(p)},
-                                       {fake_int(fake, WORKER_IDENT), make_worker_object(p)}};
+    const struct fake_int_item active[] = {{MAIN_IDENT, make_main_object(p)},
+                                           {WORKER_IDENT, make_worker_object(p)}};
     cpy_addr module = fake_instance(fake, fake_class(fake, 0, MODULE_DICT, 0));
-    const struct fake_item names[] = {
-        {fake_str(fake, "os"), module},
-        {fake_str(fake, "_active"), fake_dict(fake, KEYS_GENERAL, active, 2)}};
+    const struct fake_item names[] = {{fake_str(fake, "os"), module},
+                                      {fake_str(fake, "_active"), fake_int_dict(fake, active, 2)}};
     const struct fake_item modules[] = {{fake_str(fake, "sys"), module},
                                         {fake_str(fake, "threading"), module}};
 
