@@ -196,6 +196,14 @@ static struct memo_piece *pieces_of(const struct memo *memo)
     return (struct memo_piece *)(void *)(memo->block + memo->result_size);
 }
 
+/* True if these bytes are in the copies. What a BPF read has followed is served from elsewhere. */
+static bool is_in_copies(const struct prefetch_set *set, const unsigned char *bytes, size_t size)
+{
+    const uintptr_t from = (uintptr_t)bytes, first = (uintptr_t)set->bytes;
+
+    return from >= first && size <= set->room && from - first <= set->room - size;
+}
+
 /* Finds the offsets of the pieces in the copies. False: one is not there. */
 static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t count)
 {
@@ -203,7 +211,7 @@ static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t c
 
     for (size_t i = 0; i < count; i++) {
         bytes = mem_look(&memos->prefetch->mem, pieces[i].from, pieces[i].size, pieces[i].size);
-        if (!bytes)
+        if (!bytes || !is_in_copies(memos->set, bytes, pieces[i].size))
             return false;
         pieces[i].at = (uint32_t)(bytes - memos->set->bytes);
     }

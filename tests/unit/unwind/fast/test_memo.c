@@ -470,9 +470,54 @@ static void gives_the_same_whichever_allocation_fails(void **state)
     }
 }
 
+/* Serves all from a place that is no set's copy, as a BPF read does with what it has followed. */
+static unsigned char elsewhere[64];
+
+static enum cpy_rc read_nothing(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    (void)mem;
+    (void)ranges;
+    (void)count;
+    return CPY_OK;
+}
+
+static const unsigned char *look_elsewhere(struct mem *mem, cpy_addr from, size_t size, size_t most)
+{
+    (void)mem;
+    (void)from;
+    (void)size;
+    (void)most;
+    return elsewhere;
+}
+
+static void stores_nothing_that_was_served_from_elsewhere(void **state)
+{
+    struct mem *inner = NULL;
+    struct prefetch prefetch;
+    struct prefetch_set set;
+    struct memos memos;
+    uint64_t word;
+
+    (void)state;
+    prefetch_init(&prefetch, &inner);
+    prefetch_set_init(&set, true);
+    prefetch.mem.read = read_nothing;
+    prefetch.mem.look = look_elsewhere;
+    prefetch.now = &set;
+    memos_init(&memos, &prefetch, &set);
+    memos_begin(&memos);
+    memo_record(&memos, 0, 0);
+    assert_int_equal(mem_read_word(&memos.mem, 0x1000, &word), CPY_OK);
+    assert_null(memo_store(&memos, (struct memo_key){0x1000, 0}, 8));
+    memos_end(&memos);
+    memos_finish(&memos);
+    prefetch_finish(&prefetch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stores_nothing_that_was_served_from_elsewhere),
         cmocka_unit_test(gives_what_a_target_gives_that_has_seen_nothing_before),
         cmocka_unit_test(decodes_nothing_and_allocates_nothing_while_nothing_changes),
         cmocka_unit_test(fetches_running_tasks_together_with_the_sample),
