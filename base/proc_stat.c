@@ -115,7 +115,7 @@ static bool is_living(const struct proc_stat *stat)
 static bool try_living(void *ctx, pid_t tid, uint64_t inode)
 {
     struct living_search *search = ctx;
-    struct proc_stat stat;
+    struct proc_stat stat = {.state = 'X'};
     int fd = proc_file_open(search->at_fd, "%s/task/%d/stat", search->dir, (int)tid);
 
     (void)inode;
@@ -128,7 +128,7 @@ static bool try_living(void *ctx, pid_t tid, uint64_t inode)
 static pid_t other_living(int at_fd, const char *dir)
 {
     struct living_search search = {at_fd, dir, 0};
-    struct proc_stat stat;
+    struct proc_stat stat = {.state = 'X'};
 
     if (read_stat_file(proc_file_open(at_fd, "%s/stat", dir), &stat) == PROC_OK &&
         !is_living(&stat) && !proc_stat_is_ended(&stat))

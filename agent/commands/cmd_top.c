@@ -284,7 +284,7 @@ static void print_missing(const struct run *run)
     buf_init(&out, PLAIN_MAX);
     record_text_refused(engine_refused(run->live.engine), &out);
     target_selection_explain_descent(run->selection, &out);
-    if (!buf_failed(&out))
+    if (out.size > 0 && !buf_failed(&out))
         (void)fwrite(out.data, 1, out.size, stderr);
     buf_finish(&out);
 }

@@ -102,6 +102,7 @@ cpy_addr fake_keys(struct fake *fake, uint8_t kind, const struct fake_item *item
     while (index_bytes < count)
         index_bytes = (size_t)1 << ++log2;
     keys = fake_room(fake, KEYS_INDICES + index_bytes + count * size);
+    fake_put8(fake, keys + KEYS_LOG2_SIZE, (uint8_t)log2); /* of a byte each */
     fake_put8(fake, keys + KEYS_LOG2_INDEX_BYTES, (uint8_t)log2);
     fake_put8(fake, keys + KEYS_KIND, kind);
     fake_put64(fake, keys + KEYS_NENTRIES, count);

@@ -17,8 +17,9 @@ enum {
 enum { OLD_KEYS_SIZE = 8, OLD_KEYS_NENTRIES = 32, OLD_KEYS_INDICES = 40, OLD_KEYS_HEAD = 40 };
 enum { KIND_GENERAL = 0 };
 enum { NAME_MAX_BYTES = 31, BATCH = 64 };
-/* Slots of a hash table that are looked at together, and how often; and the marks in them. */
-enum { PROBES = 16, PROBE_ROUNDS_MAX = 16, SLOT_EMPTY = -1 };
+/* Slots of a hash table that are looked at together, and how often; the mark of an empty one; the
+ * base 2 logarithm of the bytes of the largest. */
+enum { PROBES = 16, PROBE_ROUNDS_MAX = 16, SLOT_EMPTY = -1, SLOT_LOG2_MAX = 3 };
 /* Hashes of ints: Include/internal/pycore_pyhash.h, PyHASH_MODULUS. */
 #define INT_HASH_MODULUS ((UINT64_C(1) << 61) - 1)
 
@@ -79,7 +80,8 @@ static enum cpy_rc read_keys(const struct reader *reader, cpy_addr keys, struct 
         return rc;
     memcpy(&count, head + KEYS_NENTRIES, sizeof(count));
     if (count < 0 || count > OBJECT_ENTRIES_MAX || head[KEYS_LOG2_INDEX_BYTES] > 32 ||
-        head[KEYS_LOG2_SIZE] > head[KEYS_LOG2_INDEX_BYTES])
+        head[KEYS_LOG2_SIZE] > head[KEYS_LOG2_INDEX_BYTES] ||
+        head[KEYS_LOG2_INDEX_BYTES] - head[KEYS_LOG2_SIZE] > SLOT_LOG2_MAX)
         return CPY_RACED;
     out->first = keys + KEYS_INDICES + (UINT64_C(1) << head[KEYS_LOG2_INDEX_BYTES]);
     out->count = (uint64_t)count;
