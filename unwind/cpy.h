@@ -210,6 +210,15 @@ bool cpy_tells_tasks(const struct cpy_target *target);
 const struct cpy_info *cpy_info(const struct cpy_target *target);
 
 /*
+ * Finds a second interpreter that lives in the process and is not read: a program can load another
+ * libpython, or one that it is not linked with. It may come later than the first.
+ *
+ * Gives: true and *out, or false.
+ * Cost:  as cpy_open.
+ */
+MUST_CHECK bool cpy_find_another(const struct cpy_target *target, struct cpy_info *out);
+
+/*
  * Reads the stack of each Python thread, one `each` call a thread.
  *
  * Lends:  the thread, its frames and strings, until `each` returns.

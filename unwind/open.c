@@ -80,6 +80,20 @@ void cpy_memory_close(struct mem *mem)
     mem_close(mem);
 }
 
+bool cpy_find_another(const struct cpy_target *t, struct cpy_info *out)
+{
+    struct found found = {.binary = {.file = ""}};
+
+    if (t->process.proc_fd < 0 ||
+        find_another(t->process.mem, t->process.proc_fd, t->found.runtime, &found) != CPY_OK)
+        return false;
+    *out = (struct cpy_info){.hexversion = found.hexversion,
+                             .free_threaded = found.layout.free_threaded,
+                             .binary = found.binary};
+    layout_version_text(found.hexversion, out->version, sizeof(out->version));
+    return true;
+}
+
 enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
 {
     struct cpy_target *t = target_new();

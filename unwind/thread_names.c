@@ -93,11 +93,12 @@ static bool can_wait(const struct cpy_target *t)
 /* Looks at new threads, and at those that are due. Gives the number of looks. */
 static size_t look_at_all(struct cpy_target *t)
 {
-    struct listed *thread, *end = t->list.threads + t->list.thread_count;
+    const struct listed *thread;
     struct thread_name *name;
     size_t looks = 0;
 
-    for (thread = t->list.threads; thread < end; thread++) {
+    for (size_t i = 0; i < t->list.thread_count; i++) {
+        thread = &t->list.threads[i];
         name = &thread->cached->name;
         if (looks == LOOKS_MAX && !name->looked)
             t->names.fetched = false; /* many are new: what they have in common is known by now */

@@ -108,4 +108,5 @@ void record_text_summary(const struct record_text *text, struct buf *out)
                 text->refused->count > 0 ? " of what could be read" : "",
                 text->cpu_ns > 0 ? 100 * (double)seen_ns / (double)text->cpu_ns : 100.0);
     record_text_refused(text->refused, out);
+    buf_add(out, text->warnings->data, text->warnings->size);
 }

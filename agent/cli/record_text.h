@@ -11,6 +11,7 @@
 struct record_text {
     const struct engine_stats *stats; /* borrowed */
     const struct refused *refused;    /* borrowed */
+    const struct buf *warnings;       /* borrowed: lines */
     struct cpy_stats unwinder;
     uint64_t elapsed_ns;
     double rate_hz;                /* asked for */
@@ -24,8 +25,8 @@ struct record_text {
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, how much of the CPU time was seen, and which
- * processes are not in it. */
+/* Appends what was sampled, what was dropped and why, how much of the CPU time was seen, which
+ * processes are not in it, and what is to be known of the others. */
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /* Appends a line for each process that could not be read, with the reason, the first few of them,

@@ -246,6 +246,7 @@ static struct record_text text_of(const struct run *run)
 {
     struct record_text text = {.stats = engine_stats(run->engine),
                                .refused = engine_refused(run->engine),
+                               .warnings = engine_warnings(run->engine),
                                .elapsed_ns = clock_mono_ns() - run->start_ns,
                                .rate_hz = run->request->rate_hz,
                                .cpu_ns = run->cpu_ns,

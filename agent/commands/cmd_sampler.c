@@ -85,6 +85,16 @@ static void tell_ended(void *ctx, struct proc_id id)
     send_report(ctx, REPORT_ENDED, &id, sizeof(id));
 }
 
+static void tell_warning(void *ctx, struct proc_id id, const struct err *text)
+{
+    struct report_warning message;
+
+    memset(&message, 0, sizeof(message));
+    message.id = id;
+    message.text = *text;
+    send_report(ctx, REPORT_WARNING, &message, sizeof(message));
+}
+
 /* The dump is left away while the supervisor has much to read already. */
 static void tell_hang(void *ctx, const struct engine_hang *hang)
 {
@@ -331,6 +341,7 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
     struct engine_settings settings = {.callbacks = &callbacks,
                                        .deliver = send_service_interval,
                                        .hangs = tell_hang,
+                                       .warns = tell_warning,
                                        .ctx = s,
                                        .messages_fd = CHILD_PROCESS_CHANNEL_FD,
                                        .scratch = scratch};

@@ -279,9 +279,11 @@ static int start_command(struct run *run, const sigset_t *mask)
 /* Says what was not in the view, now that the terminal is free. */
 static void print_missing(const struct run *run)
 {
+    const struct buf *warnings = engine_warnings(run->live.engine);
     struct buf out;
 
     buf_init(&out, PLAIN_MAX);
+    buf_add(&out, warnings->data, warnings->size);
     record_text_refused(engine_refused(run->live.engine), &out);
     target_selection_explain_descent(run->selection, &out);
     if (out.size > 0 && !buf_failed(&out))

@@ -127,10 +127,14 @@ static int take_paused(const struct dump_request *request, struct cpy_target *ta
 
 int dump_take(const struct dump_request *request, struct cpy_target *target, struct dump_taken *out)
 {
+    struct cpy_info another;
     enum cpy_rc rc;
 
     if (cpy_info(target)->warning[0])
         warn(out, "%s", cpy_info(target)->warning);
+    if (cpy_find_another(target, &another))
+        warn(out, "it holds a second Python, %s of %s, whose threads are not shown",
+             another.version, another.binary.file);
     if (request->pause)
         return take_paused(request, target, out);
     cpy_set_options(target, &request->options);

@@ -49,6 +49,7 @@ void engine_free(struct engine *e)
     ticks_finish(&e->ticks);
     alarm_finish(&e->alarm);
     free(e->sampling);
+    buf_finish(&e->warnings);
     cpy_scratch_free(e->scratch);
     if (e->running_fd >= 0)
         (void)close(e->running_fd);
@@ -85,15 +86,16 @@ static void report_target_hang(struct engine *e, struct target *t, uint64_t now_
 }
 
 /* Tells once of a process of which most stacks are refused. */
-static void report_refusals(struct target *t)
+static void report_refusals(struct engine *e, struct target *t)
 {
     const char *why = stats_refused(&t->refusals, cpy_stats(t->process.target));
+    struct err text;
 
-    if (why)
-        log_line(LOG_LEVEL_WARNING,
-                 "process %d: most of its stacks cannot be read, because %s: its profile lacks "
-                 "their time",
-                 (int)t->id.pid, why);
+    if (!why)
+        return;
+    err_set(&text, "most of its stacks cannot be read, because %s: its profile lacks their time",
+            why);
+    engine_warn(e, t->id, &text);
 }
 
 /* True if a process whose interpreter seems to shut down is in truth another program by now, whose
@@ -104,6 +106,16 @@ static bool runs_another_program(struct target *t)
 
     return ++t->raced % RACED_MAX == 0 && proc_exec_mark(t->id.pid, &mark) == PROC_OK &&
            mark != t->exec_mark;
+}
+
+/* Asks a process again what may have changed since it began. */
+static void look_again(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    unpin_cpu(e);
+    if (now_ns >= t->name_retry_ns)
+        engine_refresh_name(e, t, now_ns);
+    if (now_ns >= t->another_ns)
+        engine_look_for_another(e, t, now_ns);
 }
 
 /* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
@@ -127,7 +139,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     e->stats.idle += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
-        report_refusals(t);
+        report_refusals(e, t);
         if (t->process.hang.unreported) {
             report_target_hang(e, t, now_ns);
             hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
@@ -191,9 +203,8 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
             alone = is_alone(e);
             asked = true;
         }
-        if (now_ns >= t->name_retry_ns) {
-            unpin_cpu(e);
-            engine_refresh_name(e, t, now_ns);
+        if (now_ns >= t->name_retry_ns || now_ns >= t->another_ns) {
+            look_again(e, t, now_ns);
             now_ns = clock_mono_ns();
         }
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
@@ -287,6 +298,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->services.max = settings->max_services;
     e->services.values = settings->exception ? VALUES : VALUES_USUAL;
     e->signal_fd = -1;
+    buf_init(&e->warnings, ENGINE_WARNINGS_MAX);
     alarmed = alarm_init(&e->alarm);
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -54,6 +54,9 @@ struct engine_settings {
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     /* A process hangs, or has stopped hanging. The callback may read it. May be NULL. */
     void (*hangs)(void *ctx, const struct engine_hang *hang);
+    /* What a user is to know of a process, told once. NULL: it goes to the log, and to
+     * engine_warnings. */
+    void (*warns)(void *ctx, struct proc_id id, const struct err *text);
     /* All services of the interval were delivered. May be NULL. */
     void (*interval_ended)(void *ctx);
     void *ctx;
@@ -183,6 +186,10 @@ const struct engine_stats *engine_stats(const struct engine *engine);
 
 /* The processes that were meant, and could not be read. Lends until engine_free. */
 const struct refused *engine_refused(const struct engine *engine);
+
+/* Lines for a user, of processes of which there is something to know; without settings.warns. Lends
+ * until the next engine_run. */
+const struct buf *engine_warnings(const struct engine *engine);
 
 /* Records in `stats` that a process could not be opened, and why. Gives what keeps us from it, of
  * one that was denied. */

@@ -14,12 +14,15 @@
 #include "agent/sampling/engine.h"
 #include "agent/sampling/target.h"
 
+enum { ENGINE_WARNINGS_MAX = 8192 }; /* bytes */
+
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct finder *finder;  /* owned */
     struct refused refused; /* processes that the finder found, and that cannot be read */
+    struct buf warnings;    /* owned: see engine_warnings */
     struct cpy_scratch *scratch; /* owned: shared by all targets */
     struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;
@@ -63,6 +66,12 @@ void engine_put_off(struct engine *engine, struct proc_id id, enum cpy_rc rc,
 
 /* Reads the service name that the process publishes (it may do so late), and moves it there. */
 void engine_refresh_name(struct engine *engine, struct target *target, uint64_t now_ns);
+
+/* Tells a user what is to be known of a process. */
+void engine_warn(struct engine *engine, struct proc_id id, const struct err *text);
+
+/* Looks for a second interpreter in the process, and tells of it once. */
+void engine_look_for_another(struct engine *engine, struct target *target, uint64_t now_ns);
 
 /* Updates the split of each target from split_pids. */
 void engine_split_all(struct engine *engine, uint64_t now_ns);

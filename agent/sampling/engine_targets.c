@@ -9,6 +9,7 @@
 
 #include "agent/discover/naming.h"
 #include "agent/host/clock.h"
+#include "agent/host/escape.h"
 #include "agent/host/log.h"
 #include "agent/sampling/clock_step.h"
 #include "agent/sampling/engine_internal.h"
@@ -19,8 +20,12 @@
 #define NAME_RETRY_FIRST_NS (2 * NS_PER_S)
 #define NAME_RETRY_MAX_NS   (600 * NS_PER_S)
 
+/* A second interpreter is loaded soon after the first, as a rule. */
+#define ANOTHER_FIRST_NS (NS_PER_S / 2)
+#define ANOTHER_MAX_NS   (600 * NS_PER_S)
+
 /* To ask takes at most such a part of the time: of a process with 100,000 mappings, 0.1 s. */
-enum { NAME_PART = 1000 };
+enum { ASK_PART = 1000 };
 
 /* Of so many times it is asked once in any case: what it says may have been half written. */
 enum { NAME_FULL_READ_EVERY = 4 };
@@ -118,6 +123,11 @@ enum ptrace_access engine_note_failure(struct engine_stats *stats, pid_t pid, en
 const struct refused *engine_refused(const struct engine *e)
 {
     return &e->refused;
+}
+
+const struct buf *engine_warnings(const struct engine *e)
+{
+    return &e->warnings;
 }
 
 void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
@@ -234,12 +244,12 @@ static uint64_t thread_cpu_ns(void)
     return timespec_to_ns(used);
 }
 
-/* When to ask again for a name, if to ask took so much CPU time. */
-static uint64_t name_retry_ns(const struct target *t, uint64_t now_ns, uint64_t took_ns)
+/* When to ask again, if to ask took so much CPU time. */
+static uint64_t retry_ns(uint64_t backoff_ns, uint64_t now_ns, uint64_t took_ns)
 {
-    const uint64_t least_ns = took_ns * NAME_PART;
+    const uint64_t least_ns = took_ns * ASK_PART;
 
-    return now_ns + (t->name_backoff_ns > least_ns ? t->name_backoff_ns : least_ns);
+    return now_ns + (backoff_ns > least_ns ? backoff_ns : least_ns);
 }
 
 enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
@@ -263,7 +273,9 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     }
     cpy_use_scratch(opened, e->scratch);
     t->name_backoff_ns = NAME_RETRY_FIRST_NS;
-    t->name_retry_ns = known ? UINT64_MAX : name_retry_ns(t, now_ns, took_ns);
+    t->name_retry_ns = known ? UINT64_MAX : retry_ns(t->name_backoff_ns, now_ns, took_ns);
+    t->another_backoff_ns = ANOTHER_FIRST_NS;
+    t->another_ns = now_ns + ANOTHER_FIRST_NS;
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = profile->max_split;
@@ -318,6 +330,46 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
         t->profile = named;
     }
     if (t->name_retry_ns != UINT64_MAX)
-        t->name_retry_ns = name_retry_ns(t, now_ns, thread_cpu_ns() - asked_ns);
+        t->name_retry_ns = retry_ns(t->name_backoff_ns, now_ns, thread_cpu_ns() - asked_ns);
     engine_end_reading(e);
+}
+
+void engine_warn(struct engine *e, struct proc_id id, const struct err *text)
+{
+    if (e->settings.warns) {
+        e->settings.warns(e->settings.ctx, id, text);
+        return;
+    }
+    log_line(LOG_LEVEL_WARNING, "process %d: %s", (int)id.pid, text->text);
+    if (e->warnings.size > ENGINE_WARNINGS_MAX / 2)
+        return; /* that is enough to read */
+    buf_add_fmt(&e->warnings, "pystrobe: process %d: ", (int)id.pid);
+    escape_add_str(&e->warnings, text->text);
+    buf_add_str(&e->warnings, "\n");
+}
+
+void engine_look_for_another(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    const uint64_t mapped = proc_mapped(t->id.pid), asked_ns = thread_cpu_ns();
+    const bool same = t->another_mapped == mapped;
+    struct cpy_info another;
+    struct err text;
+    bool found;
+
+    t->another_backoff_ns =
+        t->another_backoff_ns < ANOTHER_MAX_NS / 2 ? t->another_backoff_ns * 2 : ANOTHER_MAX_NS;
+    t->another_ns = now_ns + t->another_backoff_ns;
+    t->another_mapped = mapped;
+    if (same)
+        return;
+    engine_begin_reading(e, t->id, now_ns);
+    found = cpy_find_another(t->process.target, &another);
+    engine_end_reading(e);
+    t->another_ns =
+        found ? UINT64_MAX : retry_ns(t->another_backoff_ns, now_ns, thread_cpu_ns() - asked_ns);
+    if (!found)
+        return;
+    err_set(&text, "it holds a second Python, %s of %s: only %s is sampled", another.version,
+            another.binary.file, cpy_info(t->process.target)->version);
+    engine_warn(e, t->id, &text);
 }

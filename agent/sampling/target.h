@@ -26,8 +26,10 @@ struct target {
     uint64_t name_retry_ns, name_backoff_ns; /* when to ask again who it says that it is */
     uint64_t name_mapped;                    /* proc_mapped when that was done */
     unsigned name_reads;
-    uint64_t samples;                 /* so far */
-    uint64_t failed[ENGINE_OUTCOMES]; /* of those */
+    uint64_t another_ns, another_backoff_ns; /* when to look next for a second interpreter in it */
+    uint64_t another_mapped;                 /* proc_mapped when that was done */
+    uint64_t samples;                        /* so far */
+    uint64_t failed[ENGINE_OUTCOMES];        /* of those */
     struct stats_refusals refusals;
     struct process process;
     struct hang_profile hanging; /* while it hangs */

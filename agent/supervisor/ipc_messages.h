@@ -53,7 +53,8 @@ enum report {
     REPORT_DONE = 6,      /* uint64_t: that interval has ended; later reports belong to the next */
     REPORT_EACH = 7,      /* struct report_each: the counts of some processes */
     REPORT_COMMITTED = 8, /* uint64_t: answer to the IPC_COMMIT of that number */
-    REPORT_HANG = 9       /* struct engine_hang, then a text: what its threads and tasks do */
+    REPORT_HANG = 9,      /* struct engine_hang, then a text: what its threads and tasks do */
+    REPORT_WARNING = 10   /* struct report_warning: what a user is to know of this process */
 };
 
 struct report_began {
@@ -65,6 +66,11 @@ struct report_put_off {
     struct proc_id id;
     enum cpy_rc rc;
     struct err err;
+};
+
+struct report_warning {
+    struct proc_id id;
+    struct err text;
 };
 
 struct report_rows {

@@ -231,6 +231,17 @@ static bool take_hang(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+static bool take_warning(struct receiving *r, const void *bytes, size_t size)
+{
+    struct report_warning message;
+
+    if (!ipc_read(&message, sizeof(message), bytes, size))
+        return false;
+    message.text.text[sizeof(message.text.text) - 1] = '\0';
+    r->callbacks->warns(r->ctx, message.id, &message.text);
+    return true;
+}
+
 static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct receiving *r = ctx;
@@ -252,6 +263,8 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = take_each(r, bytes, size);
     else if (kind == REPORT_HANG)
         good = take_hang(r, bytes, size);
+    else if (kind == REPORT_WARNING)
+        good = take_warning(r, bytes, size);
     else if (kind == REPORT_COMMITTED)
         good = ipc_read(&r->sampler->committed, sizeof(r->sampler->committed), bytes, size);
     r->bad |= !good;

@@ -48,6 +48,7 @@ struct sampler_process_callbacks {
     void (*ended)(void *ctx, struct proc_id id);
     void (*counted)(void *ctx, struct proc_id id, const struct engine_counts *counts);
     void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
+    void (*warns)(void *ctx, struct proc_id id, const struct err *text);
 };
 
 /* Starts the sampler. `bpf_reader`: it uses the BPF reader, if it may. False: `err` says why; retry

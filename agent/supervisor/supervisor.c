@@ -179,6 +179,15 @@ static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dum
         hang_report(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
 }
 
+static void hear_warning(void *ctx, struct proc_id id, const struct err *text)
+{
+    const struct assignment *assignment = reported(ctx, id);
+
+    if (assignment)
+        log_line(LOG_LEVEL_WARNING, "process %d of service %s: %s", (int)id.pid,
+                 assignment->profile.service, text->text);
+}
+
 static struct finder *open_supervisor_finder(struct supervisor *f)
 {
     const struct finder_settings settings = {
@@ -287,8 +296,8 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct supervisor *f, struct sampler_process *sampler)
 {
-    static const struct sampler_process_callbacks callbacks = {hear_began, hear_put_off, hear_ended,
-                                                               hear_counted, hear_hang};
+    static const struct sampler_process_callbacks callbacks = {
+        hear_began, hear_put_off, hear_ended, hear_counted, hear_hang, hear_warning};
 
     f->reporting_sampler = sampler;
     if (sampler_process_runs(sampler) &&

@@ -251,3 +251,48 @@ def test_a_process_that_has_ended_gives_one_clear_line(pystrobe):
     process.wait()
 
     assert_one_clear_line(pystrobe, process.pid, "there is no such process")
+
+
+def start_two_pythons(python, folder):
+    """A program that holds this Python and another one, and the other one."""
+    import conftest
+
+    others = [entry for entry in conftest.PYTHONS if entry["library"] and not entry["root"] and not entry["debug"]
+              and entry["version"].split(".")[:2] != python["version"].split(".")[:2]]
+    if python["root"] or not python["library"] or not others:
+        pytest.skip("there are no two libpythons that can be loaded here")
+    other = others[int(python["version"].split(".")[1]) % len(others)]
+    program = str(folder / "two_pythons")
+    subprocess.run(["gcc", "-O1", "-o", program, os.path.join(live.TARGETS, "two_pythons.c"), "-ldl"], check=True)
+    return running([program, python["library"], python["prefix"], other["library"], other["prefix"]]), other
+
+
+TWO_INI = """
+[agent]
+control = %(folder)s/control
+[target two]
+cmdline = %(folder)s/two_pythons
+service = two
+[exporter out]
+type = store
+path = %(folder)s/store
+"""
+
+
+def test_the_second_of_two_pythons_is_named(python, pystrobe, agent, tmp_path):
+    target, other = start_two_pythons(python, tmp_path)
+    with target as program:
+        pid = program.read_json()["pid"]
+
+        dumped = pystrobe.run("dump", "--pid", pid, "--json")
+        recorded = pystrobe.run("record", "--pid", pid, "-d", "2", "-o", str(tmp_path / "x.tree"))
+        agent(TWO_INI % {"folder": tmp_path}).wait_for_line("process %d of service two: it holds a second Python" % pid)
+
+    shown = json.loads(dumped.stdout)
+    named = {python["version"]: python["library"], other["version"]: other["library"]}
+    assert shown["python"] in named, shown
+    named.pop(shown["python"])
+    (version, library), = named.items()
+    assert "it holds a second Python, %s of %s, whose threads are not shown" % (
+        version, os.path.realpath(library)) in shown["warning"]
+    assert "pystrobe: process %d: it holds a second Python" % pid in recorded.stderr

@@ -161,8 +161,14 @@ static void note_binary(struct mem *mem, const struct proc_map *map, const struc
     elf_image_build_id(mem, image, out->build_id, sizeof(out->build_id));
 }
 
-/* How the search goes: libpython by memory, all by memory, then the files. */
-enum pass { PASS_LIBPYTHON, PASS_MEMORY, PASS_FILES, PASSES };
+/* How the search goes: the program and libpythons by memory, all else by memory, then the files. */
+enum pass { PASS_LIKELY, PASS_MEMORY, PASS_FILES, PASSES };
+
+/* The program is the lowest of all objects. */
+static bool is_likely(const struct maps *maps, size_t index)
+{
+    return index == 0 || is_libpython(&maps->maps[index]);
+}
 
 static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_map *map,
                               enum pass pass, struct found *out, struct err *err)
@@ -170,8 +176,6 @@ static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_ma
     struct elf_image image;
     enum cpy_rc rc;
 
-    if (pass != PASS_FILES && is_libpython(map) != (pass == PASS_LIBPYTHON))
-        return CPY_FOREIGN;
     rc = elf_image_read(mem, map->start, &image);
     if (rc == CPY_OK)
         rc = pass == PASS_FILES ? try_unexported_runtime(mem, proc_fd, map, &image, out, err)
@@ -187,8 +191,10 @@ static enum cpy_rc search(struct mem *mem, int proc_fd, const struct maps *maps,
     enum cpy_rc rc, best = CPY_FOREIGN;
     enum pass pass;
 
-    for (pass = PASS_LIBPYTHON; pass < PASSES; pass++)
+    for (pass = PASS_LIKELY; pass < PASSES; pass++)
         for (size_t i = 0; i < maps->count; i++) {
+            if (pass != PASS_FILES && is_likely(maps, i) != (pass == PASS_LIKELY))
+                continue;
             rc = try_object(mem, proc_fd, &maps->maps[i], pass, out, err);
             if (rc == CPY_STARTING)
                 best = rc;
@@ -245,6 +251,26 @@ enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out, struct
         return mem_rc_of_proc(proc_rc_of_errno(errno));
     }
     rc = find_by_maps(mem, dir_fd, out, err);
+    (void)close(dir_fd);
+    return rc;
+}
+
+enum cpy_rc find_another(struct mem *mem, int proc_fd, cpy_addr first, struct found *out)
+{
+    const int dir_fd = proc_living_dir(proc_fd);
+    enum cpy_rc rc = CPY_FOREIGN;
+    struct maps maps;
+
+    if (dir_fd < 0)
+        return CPY_FOREIGN;
+    if (maps_read(dir_fd, &maps, NULL) == CPY_OK) {
+        for (size_t i = 0; i < maps.count && rc != CPY_OK; i++)
+            if (is_likely(&maps, i) &&
+                try_object(mem, dir_fd, &maps.maps[i], PASS_LIKELY, out, NULL) == CPY_OK &&
+                out->runtime != first)
+                rc = CPY_OK;
+        maps_finish(&maps);
+    }
     (void)close(dir_fd);
     return rc;
 }

@@ -22,12 +22,22 @@ struct found {
 /*
  * Finds the interpreter that runs in a process; `proc_fd` is its /proc directory.
  *
- * A process can have several CPythons mapped, of which one is in use: each is tried
- * until one holds live, consistent state.
+ * A process can have several CPythons mapped, of which one is in use: each is tried until one holds
+ * live, consistent state. The program's own comes first, then those of libpythons.
  * Errors: CPY_FOREIGN, CPY_STARTING, CPY_GONE, CPY_DENIED, CPY_NOMEM.
  */
 MUST_CHECK enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out,
                                     struct err *err);
+
+/*
+ * Finds another interpreter that lives in the process beside the one whose runtime state is at
+ * `first`: the program's own, or one of a libpython that exports its runtime.
+ *
+ * Errors: CPY_FOREIGN: there is none, or the process cannot be looked into.
+ * Cost:   as find_runtime.
+ */
+MUST_CHECK enum cpy_rc find_another(struct mem *mem, int proc_fd, cpy_addr first,
+                                    struct found *out);
 
 /*
  * Checks a runtime state at `out->runtime` and fills the rest of `out`; gil_current is left

@@ -28,11 +28,13 @@ void names_forget(struct names *names)
 /* The entry of an interpreter; a new one if there was none. NULL: no memory. */
 static struct names_dict *dict_of(struct names *names, cpy_addr interp, uint64_t interp_id)
 {
-    struct names_dict *dict = names->dicts;
+    struct names_dict *dict;
 
-    for (; dict < names->dicts + names->count; dict++)
+    for (size_t i = 0; i < names->count; i++) {
+        dict = &names->dicts[i];
         if (dict->interp == interp && dict->interp_id == interp_id)
             return dict;
+    }
     if (names->count == DICTS_MAX)
         names_forget(names); /* most of them were of interpreters that have ended */
     if (!ARRAY_RESERVE(names->dicts, names->capacity, names->count + 1))

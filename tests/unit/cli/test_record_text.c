@@ -9,9 +9,11 @@ static const struct engine_stats stats = {
     .samples = 990, .missed = 10, .sampling = 1, .attached = 2, .overflow = 0};
 
 static const struct refused none = {.count = 0};
+static const struct buf nothing = {.size = 0};
 
 static const struct record_text example = {.stats = &stats,
                                            .refused = &none,
+                                           .warnings = &nothing,
                                            .unwinder = {.torn = 3, .torn_moved = 3},
                                            .elapsed_ns = 10000000000,
                                            .rate_hz = 100,
@@ -47,6 +49,8 @@ static void the_summary_says_what_came_of_it(void **state)
 
 static void the_summary_names_what_could_not_be_read(void **state)
 {
+    static const char warning[] = "pystrobe: process 6: it holds a second Python\n";
+    const struct buf warnings = {.data = (void *)(uintptr_t)warning, .size = strlen(warning)};
     static const struct refused refused = {
         .list = {{{7, 1}, PTRACE_ACCESS_YAMA_ADMIN, "python3 a.py"},
                  {{8, 1}, PTRACE_ACCESS_YAMA_ADMIN, "evil\x1b[31m"},
@@ -57,6 +61,7 @@ static void the_summary_names_what_could_not_be_read(void **state)
 
     (void)state;
     text.refused = &refused;
+    text.warnings = &warnings;
     buf_init(&out, 4096);
     record_text_summary(&text, &out);
 
@@ -69,7 +74,8 @@ static void the_summary_names_what_could_not_be_read(void **state)
         "pystrobe: not sampled: process 8 (evil\\x1b[31m): kernel.yama.ptrace_scope is 2, which "
         "forbids it without the capability\n"
         "pystrobe: not sampled: process 9 (?): it belongs to another user; run pystrobe as root, "
-        "as that user, or with CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)\n");
+        "as that user, or with CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)\n"
+        "pystrobe: process 6: it holds a second Python\n");
 }
 
 static void the_summary_names_a_few_of_many(void **state)
