@@ -27,6 +27,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
                           .idle = {.moved_ns = now_ns, .ticks = 1}};
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
+    cpu_attribution_init(&p->tails);
     cpy_set_options(target, &unwind_options);
     service_set_python(service, cpy_info(target));
 }
@@ -175,10 +176,14 @@ static void refresh_times(struct process *p, struct process_thread *thread)
  */
 static void commit_remainder(struct process *p)
 {
-    uint64_t cpu = p->cpu_ns - p->cpu_base_ns;
+    const uint64_t cpu = p->cpu_ns - p->cpu_base_ns;
+    uint64_t rest = cpu > p->cpu_given_ns && !p->options.main_only ? cpu - p->cpu_given_ns : 0;
 
-    if (cpu > p->cpu_given_ns && !p->options.main_only)
-        add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
+    rest -= cpu_attribution_divide(&p->tails, rest < p->tails.total ? rest : p->tails.total,
+                                   add_cpu, p);
+    cpu_attribution_clear(&p->tails);
+    if (rest > 0)
+        add_cpu(p, unseen_row(p), rest);
 }
 
 void process_commit(struct process *p, uint64_t now_ns)
@@ -236,6 +241,7 @@ void process_finish(struct process *p)
         end_thread(p, &p->threads[i]);
     free(p->threads);
     free(p->pending);
+    cpu_attribution_finish(&p->tails);
     if (p->tasks)
         async_stacks_finish(p->tasks);
     free(p->tasks);
@@ -410,6 +416,7 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     thread->last_ns = sampling->now_ns;
     thread->has_gil = status & CPY_STATUS_GIL;
     thread->has_exception = p->options.exception && status & CPY_STATUS_EXCEPTION;
+    thread->ran = status & CPY_STATUS_CPU;
     is_met = sampling->weight > 1 && is_known && row != before;
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
@@ -470,6 +477,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     if (!thread)
         return;
     thread->seen = p->sample;
+    thread->ran = false;
     note_times(sampling, thread, seen);
     p->idle.runs |= (seen->status & CPY_STATUS_CPU) != 0;
     gil_stuck_note(thread, seen, sampling->now_ns);
@@ -524,17 +532,34 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
     return rc == CPY_RACED ? CPY_OK : rc;
 }
 
+/*
+ * Notes what a thread that ended while it ran can have used after its last sample: on average half
+ * of the time since. A server that starts a thread for each request would lose much of each.
+ */
+static void note_tail(struct process *p, const struct process_thread *thread, uint64_t now_ns)
+{
+    uint64_t age;
+
+    if (!thread->ran || !thread->counts || thread->row_ns != p->service->start_ns ||
+        proc_thread_age(p->id.pid, thread->tid, &age) != PROC_GONE)
+        return;
+    /* If it is full, the rest stays without a stack. */
+    (void)!cpu_attribution_add(&p->tails, thread->row, (now_ns - p->last_ns) / 2);
+}
+
 /* Ends the threads that were not there any more. */
-static void end_unseen_threads(struct process *p)
+static void end_unseen_threads(struct process *p, uint64_t now_ns)
 {
     size_t i, remaining = 0;
 
     choose_counting(p);
     for (i = 0; i < p->thread_count; i++) {
-        if (p->threads[i].seen == p->sample)
+        if (p->threads[i].seen == p->sample) {
             p->threads[remaining++] = p->threads[i];
-        else
-            end_thread(p, &p->threads[i]);
+            continue;
+        }
+        note_tail(p, &p->threads[i], now_ns);
+        end_thread(p, &p->threads[i]);
     }
     p->thread_count = remaining;
 }
@@ -589,7 +614,7 @@ static enum cpy_rc read_process_threads(struct sampling *sampling)
         rc = take_tasks(sampling);
     if (rc != CPY_OK)
         return rc;
-    end_unseen_threads(p);
+    end_unseen_threads(p, sampling->now_ns);
     p->last_ns = sampling->now_ns;
     if (sampling->whole)
         p->idle.whole_ns = p->service->start_ns;

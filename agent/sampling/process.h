@@ -84,6 +84,7 @@ struct process_thread {
     uint64_t first;     /* number of the sample that had it first */
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
+    bool ran;           /* in its last sample, which was good */
     struct process_gil_stuck stuck;
     struct process_times times;     /* as last read */
     struct process_times committed; /* the part of `times` that is in the profile */
@@ -143,9 +144,11 @@ struct process {
     uint64_t names_ns; /* monotonic: when names of threads were last looked at again */
     clockid_t clock;   /* of its CPU time */
     bool has_clock;
-    uint64_t cpu_ns;       /* as last read */
-    uint64_t cpu_base_ns;  /* its value when the process was opened */
-    uint64_t cpu_given_ns; /* of the time since then, the part that is in profiles */
+    uint64_t cpu_ns;              /* as last read */
+    uint64_t cpu_base_ns;         /* its value when the process was opened */
+    uint64_t cpu_given_ns;        /* of the time since then, the part that is in profiles */
+    struct cpu_attribution tails; /* rows of threads that have ended since the last commit, and what
+                                     they can have used after their last samples */
     struct process_idle idle;
     bool shuts_down; /* its interpreter, in the last sample; then it has no threads here */
     bool failed;     /* out of memory */

@@ -6,6 +6,7 @@
  * stands in for the image's main thread.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "agent/sampling/process.h"
 #include "tests/images/image.h"
 #include "tests/unit/descriptors.h"
+#include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/target.h"
 
@@ -315,6 +317,74 @@ static void gives_cpu_time_to_the_state_that_the_thread_runs_now(void **state)
 
     assert_true(given > 140 * NS_PER_MS);
     assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
+}
+
+/* A thread that stands in for the main thread of the image. */
+struct runner {
+    pthread_t thread;
+    _Atomic pid_t tid;
+    _Atomic bool stops, ends;
+};
+
+static void *run(void *argument)
+{
+    struct runner *runner = argument;
+
+    runner->tid = (pid_t)syscall(SYS_gettid);
+    while (!runner->stops) {
+    }
+    while (!runner->ends)
+        (void)usleep(1000);
+    return NULL;
+}
+
+static void end_runner(struct runner *runner)
+{
+    runner->stops = runner->ends = true;
+    assert_int_equal(pthread_join(runner->thread, NULL), 0);
+}
+
+/* CPU time that goes to the stack of a thread which has run, and is not in the next sample. */
+static uint64_t tail_of(struct fixture *f, bool has_ended)
+{
+    struct runner runner = {.stops = false};
+    uint64_t now = NS_PER_S, before;
+
+    assert_int_equal(pthread_create(&runner.thread, NULL, run, &runner), 0);
+    AWAIT(runner.tid != 0);
+    stand_in(f->target);
+    for (size_t i = 0; i < THREADS; i++)
+        if (f->target->process.tids.pairs[i].outer == (pid_t)syscall(SYS_gettid))
+            f->target->process.tids.pairs[i].outer = runner.tid;
+    begin(f, SPLIT_NONE, now);
+    for (int i = 0; i < 2; i++, now += 100 * NS_PER_MS)
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    process_commit(&f->process, f->process.last_ns);
+    before = own_time(f, VALUE_CPU, "Place.wait");
+    burn(50 * NS_PER_MS);
+    runner.stops = true;
+    if (has_ended)
+        end_runner(&runner);
+    for (size_t i = 0; i < f->process.thread_count; i++)
+        f->process.threads[i].state +=
+            f->process.threads[i].ran ? 8 : 0; /* another one is there now */
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    process_commit(&f->process, f->process.last_ns);
+    if (!has_ended)
+        end_runner(&runner);
+    assert_int_equal(own_time(f, VALUE_CPU, "Place.wait") + own_time(f, VALUE_CPU, "<CPU time"),
+                     total(f, VALUE_CPU));
+    return own_time(f, VALUE_CPU, "Place.wait") - before;
+}
+
+static void gives_half_a_tick_to_a_thread_that_ended_while_it_ran(void **state)
+{
+    assert_int_equal(tail_of(*state, true), 50 * NS_PER_MS);
+}
+
+static void gives_no_more_to_a_thread_that_has_left_python(void **state)
+{
+    assert_int_equal(tail_of(*state, false), 0);
 }
 
 /* All states of the image on one kernel thread. */
@@ -857,6 +927,8 @@ int main(void)
         TEST(gives_cpu_time_to_the_state_that_the_thread_runs_now),
         TEST(counts_one_of_several_states_of_a_thread),
         TEST(gives_what_a_shutdown_takes_to_a_frame_that_says_so),
+        TEST(gives_half_a_tick_to_a_thread_that_ended_while_it_ran),
+        TEST(gives_no_more_to_a_thread_that_has_left_python),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
