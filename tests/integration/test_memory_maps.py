@@ -60,6 +60,7 @@ def attach_s(pystrobe, pid):
 
 
 @pytest.mark.few
+@pytest.mark.timing  # a sanitizer is busy with the map for the whole recording
 @pytest.mark.alone  # it changes a limit of the machine
 def test_a_process_with_many_mappings_is_sampled(pystrobe, start, tmp_path, python):
     script = tmp_path / "mapper.py"
