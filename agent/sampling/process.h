@@ -4,8 +4,9 @@
  *
  * Wall time: the time since the last good sample of the thread.
  * CPU time:  the kernel's number for the thread (schedstat), divided over the stacks that it was
- *            seen running with. What the process used beyond that (threads without Python, threads
- *            that ended, bursts between samples) goes to a frame that says so.
+ *            seen running with. Of what the process used beyond that, half a tick goes to the stack
+ *            of each thread that ended while it ran; the rest (threads without Python, bursts
+ *            between samples) to a frame that says so.
  * GIL time:  the wall time of samples in which the thread held the GIL; exception time likewise.
  * Wait time: the time in which the thread was ready to run and had no CPU, by the kernel; divided
  *            like CPU time.
