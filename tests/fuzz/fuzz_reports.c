@@ -32,6 +32,7 @@ static const size_t sizes[] = {
     [REPORT_EACH] = sizeof(struct report_each),
     [REPORT_COMMITTED] = sizeof(uint64_t),
     [REPORT_HANG] = sizeof(struct engine_hang),
+    [REPORT_WARNING] = sizeof(struct report_warning),
 };
 
 enum { KINDS = sizeof(sizes) / sizeof(sizes[0]) };
@@ -84,6 +85,13 @@ static void hangs(void *ctx, const struct engine_hang *hang, const char *dump, s
     hang_report(&heard->log, &heard->reported, hang, "shop", dump, size);
 }
 
+static void warned(void *ctx, struct proc_id id, const struct err *text)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += strlen(text->text) + (size_t)id.pid;
+}
+
 /* Sends one message. Gives how much of the input it took; 0: there is no more. */
 static size_t send_one(struct ipc_channel *channel, const uint8_t *data, size_t size)
 {
@@ -109,8 +117,8 @@ static size_t send_one(struct ipc_channel *channel, const uint8_t *data, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sampler_process_callbacks callbacks = {began, put_off, ended, counted,
-                                                               hangs};
+    static const struct sampler_process_callbacks callbacks = {began,   put_off, ended,
+                                                               counted, hangs,   warned};
     static struct heard heard;
     struct services services = {.max = SERVICES};
     struct report_counts sum = {0};
