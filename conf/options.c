@@ -463,14 +463,16 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(max_size_bytes),
         NUMBER(SIZE, "256MiB", "1MiB", "1TiB"),
         .used_by = CONF_STORE | CONF_FILE,
-        .help = "What all profiles together may take. The oldest go first.",
+        .help = "What all profiles together may take. The oldest go first, before them what is "
+                "dated in the future.",
     },
     {
         .name = "max_age",
         IN_EXPORTER(max_age_ns),
         NUMBER(DURATION, "7d", "1m", "3650d"),
         .used_by = CONF_STORE | CONF_FILE,
-        .help = "Older profiles are removed.",
+        .help = "Older profiles are removed; none after the clock was set by ten minutes or more, "
+                "until it has stood for an hour.",
     },
     {
         .name = "url",

@@ -20,6 +20,7 @@
 #include "base/durable.h"
 #include "base/file.h"
 #include "base/time_units.h"
+#include "exporters/clock_watch.h"
 #include "exporters/file_name.h"
 #include "exporters/ops.h"
 
@@ -39,6 +40,8 @@ struct file {
     uint64_t max_size_bytes, max_age_ns; /* 0: no limit */
     uint64_t bytes;                      /* of all files, as far as they are known */
     int64_t looked_ns;                   /* when they were counted; 0: not yet */
+    struct clock_watch clock;
+    int64_t (*since_boot_ns)(void); /* NULL: UTC is taken for that */
     atomic_bool canceled;
 };
 
@@ -46,7 +49,8 @@ struct file {
 struct found {
     const char *name; /* in an arena */
     int64_t written_ns;
-    uint64_t size;
+    bool ahead;    /* by that it was written in the future */
+    uint64_t size; /* 0: it is gone */
 };
 
 static void file_close(void *self)
@@ -114,6 +118,7 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     atomic_init(&file->canceled, false);
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
+    file->since_boot_ns = settings->since_boot_ns;
     rc = prepare_file_exporter(file, settings, err);
     if (rc == EXPORTER_OK)
         *out = file;
@@ -188,10 +193,13 @@ static enum exporter_rc write_profile_file(struct file *file,
     return rc;
 }
 
+/* In the order in which they go where there is no room. */
 static int compare_found_files(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
 
+    if (x->ahead != y->ahead)
+        return x->ahead ? -1 : 1;
     if (x->written_ns != y->written_ns)
         return x->written_ns < y->written_ns ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -210,6 +218,7 @@ static void add_found_file(const struct file *file, int dir, const char *name, s
         return;
     found.name = arena_strndup(names, name, strlen(name));
     found.written_ns = (int64_t)timespec_to_ns(info.st_mtim);
+    found.ahead = found.written_ns > file->clock.real_ns + CLOCK_WATCH_AHEAD_NS;
     found.size = info.st_size > 0 ? (uint64_t)info.st_size : 0;
     if (found.name)
         buf_add(list, &found, sizeof(found));
@@ -230,19 +239,16 @@ static void list_directory(const struct file *file, int dir, struct arena *names
               compare_found_files);
 }
 
-static bool must_go(const struct file *file, const struct found *found, uint64_t bytes,
-                    int64_t now_ns)
+static bool is_file_expired(const struct file *file, const struct found *found, int64_t now_ns)
 {
-    if (file->max_size_bytes > 0 && bytes > file->max_size_bytes)
-        return true;
-    return file->max_age_ns > 0 && now_ns > found->written_ns &&
-           (uint64_t)(now_ns - found->written_ns) > file->max_age_ns;
+    return file->max_age_ns > 0 && clock_watch_is_steady(&file->clock) &&
+           now_ns > found->written_ns && (uint64_t)(now_ns - found->written_ns) > file->max_age_ns;
 }
 
-/* Removes the oldest files as far as the limits want it; only those that the pattern makes. */
-static void remove_oldest_files(struct file *file, int dir, int64_t now_ns)
+/* Removes files as far as the limits want it; only those that the pattern makes. */
+static void remove_old_files(struct file *file, int dir, int64_t now_ns)
 {
-    const struct found *found;
+    struct found *found;
     struct arena names;
     struct buf list;
     uint64_t bytes = 0;
@@ -251,12 +257,15 @@ static void remove_oldest_files(struct file *file, int dir, int64_t now_ns)
     arena_init(&names, LIST_MAX);
     buf_init(&list, LIST_MAX);
     list_directory(file, dir, &names, &list);
-    found = (const struct found *)(const void *)list.data;
+    found = (struct found *)(void *)list.data;
     count = list.size / sizeof(*found);
     for (i = 0; i < count; i++)
-        bytes += found[i].size;
-    for (i = 0; i < count && must_go(file, &found[i], bytes, now_ns); i++)
-        if (unlinkat(dir, found[i].name, 0) == 0)
+        if (!is_file_expired(file, &found[i], now_ns) || unlinkat(dir, found[i].name, 0) != 0)
+            bytes += found[i].size;
+        else
+            found[i].size = 0;
+    for (i = 0; i < count && file->max_size_bytes > 0 && bytes > file->max_size_bytes; i++)
+        if (found[i].size > 0 && unlinkat(dir, found[i].name, 0) == 0)
             bytes -= found[i].size;
     file->bytes = bytes;
     file->looked_ns = now_ns;
@@ -273,7 +282,7 @@ static void trim_if_due(struct file *file, int dir, int64_t now_ns)
     if (file->max_size_bytes == 0 && file->max_age_ns == 0)
         return;
     if (full || file->looked_ns == 0 || since < 0 || since > LOOK_EVERY_NS)
-        remove_oldest_files(file, dir, now_ns);
+        remove_old_files(file, dir, now_ns);
 }
 
 static enum exporter_rc file_write(void *self, const struct exporter_profile *profile,
@@ -291,6 +300,8 @@ static enum exporter_rc file_write(void *self, const struct exporter_profile *pr
     if (dir < 0)
         return set_directory_error(file, "cannot be made or opened", &answer->err);
     rc = write_profile_file(file, profile, dir, &answer->err);
+    (void)clock_watch_look(&file->clock, now_ns,
+                           file->since_boot_ns ? file->since_boot_ns() : now_ns);
     trim_if_due(file, dir, now_ns);
     (void)close(dir);
     return rc;

@@ -107,6 +107,7 @@ struct exporter_settings {
     const char *pattern; /* file: see file_name.h */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
+    int64_t (*since_boot_ns)(void); /* a clock that nobody sets; NULL: UTC is taken for that */
 
     const char *url;      /* of a server: scheme, host, port and a path prefix if any */
     bool url_is_whole;    /* otlp: nothing is put behind url. No key: OTEL_... variables say it */

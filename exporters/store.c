@@ -26,6 +26,7 @@
 #include "base/durable.h"
 #include "base/file.h"
 #include "base/time_units.h"
+#include "exporters/clock_watch.h"
 #include "exporters/ops.h"
 #include "exporters/store_index.h"
 #include "exporters/store_name.h"
@@ -41,11 +42,14 @@ struct store {
     int root;   /* owned: the directory `path` */
     uint64_t max_size_bytes, max_age_ns;
     struct store_index index; /* owned */
-    bool doubt;               /* the index may be wrong: scan before it is used */
-    size_t shut;              /* folders and files that are not ours to read or to remove, */
-    bool shut_told;           /* which was said */
-    struct err shut_err;      /* the last of them, and why */
-    unsigned sends;           /* since the last scan */
+    struct store_index ahead; /* owned: files that are dated in the future */
+    struct clock_watch clock;
+    int64_t (*since_boot_ns)(void); /* NULL: UTC is taken for that */
+    bool doubt;                     /* the indexes may be wrong: scan before they are used */
+    size_t shut;                    /* folders and files that are not ours to read or to remove, */
+    bool shut_told;                 /* which was said */
+    struct err shut_err;            /* the last of them, and why */
+    unsigned sends;                 /* since the last scan */
     atomic_bool canceled;
 };
 
@@ -101,13 +105,14 @@ static int unlink_in(const struct store *store, const char *service, const char 
     return cause;
 }
 
-/* Removes the oldest file, and its directory if that is empty then. */
-static enum exporter_rc remove_oldest(struct store *store, struct err *err)
+/* Removes the oldest file of an index, and its directory if that is empty then. */
+static enum exporter_rc remove_oldest_of(struct store *store, struct store_index *index,
+                                         struct err *err)
 {
-    const struct store_entry *oldest = store_index_oldest(&store->index);
+    const struct store_entry *oldest = store_index_oldest(index);
     char service[STORE_SERVICE_SIZE], name[STORE_FILE_SIZE];
 
-    (void)snprintf(service, sizeof(service), "%s", store->index.services[oldest->service].name);
+    (void)snprintf(service, sizeof(service), "%s", index->services[oldest->service].name);
     store_name_file(&oldest->file, false, name);
     errno = unlink_in(store, service, name);
     if (errno == ENOENT)
@@ -116,21 +121,32 @@ static enum exporter_rc remove_oldest(struct store *store, struct err *err)
         note_shut(store, service);
     else if (errno != 0)
         return set_store_error(store, "cannot remove an old profile", err);
-    store_index_drop_oldest(&store->index);
+    store_index_drop_oldest(index);
     (void)unlinkat(store->root, service, AT_REMOVEDIR); /* fails while there is anything in it */
     return EXPORTER_OK;
+}
+
+/* Makes room: what is dated in the future goes first. There must be a file. */
+static enum exporter_rc remove_for_room(struct store *store, struct err *err)
+{
+    return remove_oldest_of(store, store->ahead.count > 0 ? &store->ahead : &store->index, err);
 }
 
 static enum exporter_rc remember(struct store *store, const char *service,
                                  const struct store_file *file, uint64_t size, struct err *err)
 {
+    const int64_t latest_ns = store->clock.real_ns + CLOCK_WATCH_AHEAD_NS;
+    struct store_index *index =
+        store->clock.real_ns != 0 && file->start_ms > latest_ns / (int64_t)NS_PER_MS
+            ? &store->ahead
+            : &store->index; /* it is not known at the first scan */
     struct store_entry entry = {.file = *file};
 
     entry.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
-    if (!store_index_service(&store->index, service, &entry.service) ||
-        !store_index_add(&store->index, &entry))
+    if (!store_index_service(index, service, &entry.service) || !store_index_add(index, &entry))
         return EXPORTER_NOMEM;
-    return store->index.count > FILES_MAX ? remove_oldest(store, err) : EXPORTER_OK;
+    return store->index.count + store->ahead.count > FILES_MAX ? remove_for_room(store, err)
+                                                               : EXPORTER_OK;
 }
 
 static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *service,
@@ -195,6 +211,7 @@ static enum exporter_rc scan(struct store *store, struct err *err)
     if (!open_root(store))
         return set_store_error(store, "cannot be opened", err);
     store_index_finish(&store->index);
+    store_index_finish(&store->ahead);
     store->doubt = false;
     store->sends = 0;
     store->shut = 0;
@@ -211,6 +228,7 @@ static void store_close(void *self)
     if (!store)
         return;
     store_index_finish(&store->index);
+    store_index_finish(&store->ahead);
     if (store->root >= 0)
         (void)close(store->root);
     free(store->path);
@@ -228,6 +246,7 @@ static enum exporter_rc store_open(const struct exporter_settings *settings, voi
     *store = (struct store){.root = -1};
     store->max_size_bytes = settings->max_size_bytes;
     store->max_age_ns = settings->max_age_ns;
+    store->since_boot_ns = settings->since_boot_ns;
     store->path = strdup(settings->path ? settings->path : "");
     if (!store->path)
         goto fail;
@@ -250,26 +269,28 @@ static bool is_oldest_file_expired(const struct store *store, int64_t now_ns)
     uint64_t max_age_ms = store->max_age_ns / NS_PER_MS;
     int64_t now_ms = now_ns / (int64_t)NS_PER_MS;
 
-    return oldest && store->max_age_ns > 0 && now_ms > oldest->file.start_ms &&
+    return oldest && store->max_age_ns > 0 && clock_watch_is_steady(&store->clock) &&
+           now_ms > oldest->file.start_ms &&
            (uint64_t)(now_ms - oldest->file.start_ms) > max_age_ms;
 }
 
 static bool is_store_full_for(const struct store *store, size_t more)
 {
-    uint64_t max = store->max_size_bytes;
+    const uint64_t max = store->max_size_bytes, bytes = store->index.bytes + store->ahead.bytes;
 
-    return store->index.count > 0 && max > 0 &&
-           (store->index.bytes > max || more > max - store->index.bytes);
+    return store->index.count + store->ahead.count > 0 && max > 0 &&
+           (bytes > max || more > max - bytes);
 }
 
-static enum exporter_rc remove_files_for_size(struct store *store, size_t size, int64_t now_ns,
-                                              struct err *err)
+/* Removes what is too old, and what there is no room for beside `size` bytes. */
+static enum exporter_rc trim(struct store *store, size_t size, int64_t now_ns, struct err *err)
 {
     enum exporter_rc rc = EXPORTER_OK;
 
-    while (rc == EXPORTER_OK &&
-           (is_oldest_file_expired(store, now_ns) || is_store_full_for(store, size)))
-        rc = remove_oldest(store, err);
+    while (rc == EXPORTER_OK && is_oldest_file_expired(store, now_ns))
+        rc = remove_oldest_of(store, &store->index, err);
+    while (rc == EXPORTER_OK && is_store_full_for(store, size))
+        rc = remove_for_room(store, err);
     return rc;
 }
 
@@ -355,10 +376,13 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
         err_set(err, "%s: given up, as asked", store->path);
         return EXPORTER_RETRY;
     }
+    /* What is in the future is another. */
+    store->doubt |= clock_watch_look(&store->clock, now_ns,
+                                     store->since_boot_ns ? store->since_boot_ns() : now_ns);
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
     if (rc == EXPORTER_OK)
-        rc = remove_files_for_size(store, profile->size, now_ns, err);
+        rc = trim(store, profile->size, now_ns, err);
     tell_shut(store, &answer->note);
     return rc == EXPORTER_OK ? store_profile(store, profile, err) : rc;
 }

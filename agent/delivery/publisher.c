@@ -10,6 +10,7 @@
 #include "agent/delivery/secrets.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/host/utc.h"
 #include "agent/host/version.h"
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
@@ -73,6 +74,11 @@ static void fill_from_environment(struct exporter_settings *settings)
     settings->ssl_cert_dir = variable("SSL_CERT_DIR");
 }
 
+static int64_t since_boot_ns(void)
+{
+    return utc_now().boot_ns;
+}
+
 /* Opens one exporter of a type by what its section and the environment say. */
 static bool open_by(struct otel *otel, const struct exporter_settings *section,
                     const struct exporter_type *type, struct exporter **out, struct err *err)
@@ -82,6 +88,7 @@ static bool open_by(struct otel *otel, const struct exporter_settings *section,
     struct secrets secrets;
 
     settings.user_agent = version_agent;
+    settings.since_boot_ns = since_boot_ns;
     fill_from_environment(&settings);
     if (secrets_fetch(&settings, &secrets, err)) {
         if (settings.type->reads_otel)

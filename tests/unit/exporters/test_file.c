@@ -279,6 +279,29 @@ static void removes_what_is_too_old(void **state)
     assert_int_equal(count_files(place), 2);
 }
 
+static int64_t since_boot_ns(void)
+{
+    return 5 * S_NS;
+}
+
+static void removes_what_is_dated_ahead_where_there_is_no_room(void **state)
+{
+    struct place *place = *state;
+    const int64_t now_ns = (int64_t)time(NULL) * S_NS;
+
+    place->settings.max_age_ns = 100 * (uint64_t)S_NS;
+    place->settings.max_size_bytes = 21;
+    place->settings.since_boot_ns = since_boot_ns;
+    open_with(place, "{service}-{start}.pb.gz");
+    touch(place, "a-20261125T000000.000Z.pb.gz", now_ns - 400 * S_NS);
+    touch(place, "b-20261125T000000.000Z.pb.gz", now_ns + 86400 * S_NS);
+    /* That the clock is set keeps what looks old. */
+    assert_int_equal(send_to(place, "c", now_ns - 86400 * S_NS, "x"), EXPORTER_OK);
+    assert_int_equal(send_to(place, "d", now_ns, "0123456789"), EXPORTER_OK);
+    assert_int_equal(count_files(place), 3);
+    expect_file(place, "a-20261125T000000.000Z.pb.gz", "0123456789");
+}
+
 static void ends_at_once_when_canceled(void **state)
 {
     struct place *place = *state;
@@ -312,6 +335,7 @@ int main(void)
         IN_PLACE(refuses_a_name_that_is_too_long),
         IN_PLACE(stays_within_its_size_and_takes_the_oldest),
         IN_PLACE(removes_what_is_too_old),
+        IN_PLACE(removes_what_is_dated_ahead_where_there_is_no_room),
         IN_PLACE(ends_at_once_when_canceled),
         IN_PLACE(sends_the_gil_where_asked),
     };

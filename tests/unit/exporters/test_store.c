@@ -290,6 +290,34 @@ static void drops_what_is_too_old(void **state)
     exporter_close(exporter);
 }
 
+static int64_t since_boot_ns(void)
+{
+    return 5 * S_NS;
+}
+
+/* A clock that is wrong for a moment, forward and back. */
+static void drops_nothing_by_age_after_the_clock_was_set(void **state)
+{
+    const int64_t month_ns = 30 * 86400 * S_NS;
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_age_ns = (uint64_t)(86400 * S_NS);
+    place->settings.since_boot_ns = since_boot_ns;
+    place->settings.max_size_bytes = 20;
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "a", START_NS, "12345"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + month_ns, "12345"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "a", START_NS + 2 * S_NS, "12345"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "a"), 2);
+    assert_int_equal(files_in(place, "b"), 1);
+
+    assert_int_equal(send(exporter, "a", START_NS + 3 * S_NS, "1234567"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "a"), 3);
+    assert_int_equal(files_in(place, "b"), 0); /* there was no room for what is dated ahead */
+    exporter_close(exporter);
+}
+
 static void refuses_a_profile_larger_than_the_store(void **state)
 {
     struct place *place = *state;
@@ -740,6 +768,7 @@ int main(void)
         IN_A_PLACE(drops_the_oldest_when_it_is_full),
         IN_A_PLACE(keeps_its_bounds_for_files_of_earlier_runs),
         IN_A_PLACE(drops_what_is_too_old),
+        IN_A_PLACE(drops_nothing_by_age_after_the_clock_was_set),
         IN_A_PLACE(refuses_a_profile_larger_than_the_store),
         IN_A_PLACE(never_removes_foreign_files),
         IN_A_PLACE(clears_away_what_a_crash_left),
