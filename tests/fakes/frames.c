@@ -4,6 +4,7 @@
 #include "tests/unit/unit_test.h"
 
 enum { CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+enum { ROOT_CFRAME = 24 }; /* bytes before the end of a thread state of 3.11 and 3.12 */
 
 void fake_put_frame(struct fake *fake, cpy_addr at, const struct fake_frame *frame)
 {
@@ -71,8 +72,6 @@ cpy_addr fake_thread(struct fake *fake, cpy_addr current_frame)
 
     if (l->thread.status != NO_FIELD)
         fake_put32(fake, thread + l->thread.status, FAKE_BOUND);
-    if (l->thread.cframe != NO_FIELD)
-        fake_put64(fake, thread + l->thread.cframe, fake_room(fake, 64));
     fake_put_stack(fake, thread, current_frame);
     return thread;
 }
@@ -101,6 +100,7 @@ void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
 {
     const struct layout *l = &fake->layout;
     size_t newest;
+    cpy_addr root = thread + l->thread.size - ROOT_CFRAME, record;
 
     if (l->frames == FRAMES_INTERPRETER) {
         newest = link_chunks(fake, current_frame);
@@ -110,11 +110,17 @@ void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
             fake_set_data_stack(fake, thread, 0, 0);
     }
 
-    if (l->thread.cframe == NO_FIELD)
+    if (l->thread.cframe == NO_FIELD) {
         fake_put64(fake, thread + l->thread.current_frame, current_frame);
-    else
-        fake_put64(fake, fake_get64(fake, thread + l->thread.cframe) + l->cframe.current_frame,
-                   current_frame);
+        return;
+    }
+    record = fake_get64(fake, thread + l->thread.cframe);
+    if (current_frame == 0)
+        record = root;
+    else if (record == 0 || record == root)
+        record = fake_room(fake, 64);
+    fake_put64(fake, thread + l->thread.cframe, record);
+    fake_put64(fake, record + l->cframe.current_frame, current_frame);
 }
 
 void fake_set_data_stack(struct fake *fake, cpy_addr thread, cpy_addr chunk, cpy_addr top)

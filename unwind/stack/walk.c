@@ -71,6 +71,17 @@ static uint64_t read_frame_word(const unsigned char *bytes, uint32_t offset)
 }
 
 /*
+ * 3.11, 3.12: true if a record with no current frame means that no Python code runs. It is then the
+ * thread state's own one, or that of a greenlet that begins or ends, which is called by that one.
+ */
+static bool may_run_nothing(const struct layout *l, const struct thread_words *thread,
+                            cpy_addr previous)
+{
+    return thread->cframe - thread->addr < l->thread.size ||
+           previous - thread->addr < l->thread.size;
+}
+
+/*
  * 3.11, 3.12: the current frame, and that of the call into the interpreter below. The record is on
  * the C stack: while greenlet switches it is overwritten, and the next one may be nowhere.
  */
@@ -82,13 +93,15 @@ static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words 
 
     out->current_frame = rc == CPY_OK ? words[0] : 0;
     out->has_outer = rc == CPY_OK && words[1] != 0;
+    if (rc == CPY_OK && words[0] == 0 && !may_run_nothing(reader->layout, out, words[1]))
+        out->current_frame = NO_FRAME; /* no walk is good, but the thread is there */
     if (!out->has_outer)
         return rc;
     rc = mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
                         sizeof(out->outer_frame));
     if (rc != CPY_RACED)
         return rc;
-    out->outer_frame = NO_FRAME; /* no walk is good, but the thread is there */
+    out->outer_frame = NO_FRAME;
     return CPY_OK;
 }
 
