@@ -4,7 +4,6 @@
 #include "tests/unit/unit_test.h"
 
 enum { CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
-enum { ROOT_CFRAME = 24 }; /* bytes before the end of a thread state of 3.11 and 3.12 */
 
 void fake_put_frame(struct fake *fake, cpy_addr at, const struct fake_frame *frame)
 {
@@ -96,11 +95,16 @@ static size_t link_chunks(struct fake *fake, cpy_addr addr)
     return newest;
 }
 
+cpy_addr fake_own_cframe(const struct fake *fake, cpy_addr thread)
+{
+    return thread + fake->layout.thread.size - fake->layout.cframe.current_frame - 16;
+}
+
 void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
 {
     const struct layout *l = &fake->layout;
     size_t newest;
-    cpy_addr root = thread + l->thread.size - ROOT_CFRAME, record;
+    cpy_addr root, record;
 
     if (l->frames == FRAMES_INTERPRETER) {
         newest = link_chunks(fake, current_frame);
@@ -114,6 +118,7 @@ void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
         fake_put64(fake, thread + l->thread.current_frame, current_frame);
         return;
     }
+    root = fake_own_cframe(fake, thread);
     record = fake_get64(fake, thread + l->thread.cframe);
     if (current_frame == 0)
         record = root;

@@ -37,7 +37,8 @@
  * A greenlet that begins or ends has no frame. From 3.11 on that lasts while its data stack is
  * mapped and unmapped, and the stack is empty then. In 3.11 and 3.12 the record that has the
  * current frame is on the C stack, which greenlet overwrites when it switches. So "no current
- * frame" is believed only of the thread state's own record, and of one that was called by it.
+ * frame" is believed only of the thread state's own record and of one that was called by it, and
+ * only if it still says so when it is read again.
  *
  * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: until
  * then it has the contents of an earlier call. So the frame below the newest call must be the one

@@ -285,12 +285,13 @@ static void takes_no_overwritten_record_for_a_thread_without_python_code(void **
     for (unsigned minor = 11; minor <= 12; minor++) {
         struct fake *fake = fake_of(minor);
         cpy_addr thread = fake_thread(fake, 0);
-        cpy_addr root = thread + fake->layout.thread.size - 24;
+        cpy_addr root = fake_own_cframe(fake, thread);
 
         assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
         assert_int_equal(walk_empty_record(fake, thread, root), CPY_OK); /* one that begins */
         assert_int_equal(got.depth, 0);
         assert_int_equal(walk_empty_record(fake, thread, 0), CPY_RACED);
+        assert_int_equal(walk_empty_record(fake, thread, thread), CPY_RACED);
         assert_int_equal(walk_empty_record(fake, thread, fake_room(fake, 64)), CPY_RACED);
         mem_close(&fake->mem);
     }
