@@ -79,9 +79,9 @@ integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## daily: run 
 integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## long: the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
 
-servers: pythons $(BUILD)/pystrobe ## long: real servers from PyPI whose workers come and go: gunicorn, uvicorn, celery
+servers: pythons $(BUILD)/pystrobe ## long: real programs from PyPI: gunicorn, uvicorn and celery, whose workers come and go; what Nuitka compiles
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
-	    $(RUN_TESTS) --pytest tests/integration/test_servers.py
+	    $(RUN_TESTS) --pytest tests/integration/test_servers.py tests/integration/test_nuitka.py
 
 soak: $(BUILD)/pystrobe ## measure: does an agent grow while processes come and go (SOAK=3600 for an hour)
 	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json

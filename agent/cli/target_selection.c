@@ -2,7 +2,6 @@
 /* target_selection.c - see target_selection.h. */
 #include "agent/cli/target_selection.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/host/exits.h"
+#include "agent/sampling/stats.h"
 #include "base/file.h"
 
 enum { COMMAND_SHOWN = 80 };
@@ -209,8 +209,23 @@ static void explain_absence(const struct target_selection *selection)
         (void)fprintf(stderr, "pystrobe: process %d: no such process\n", (int)selection->pid);
 }
 
+/* Says why there is no stack of a process that was found. */
+static void explain_no_stack(const struct target_selection *selection,
+                             const struct cpy_stats *unwinder)
+{
+    const bool ended = selection->pid ? has_process_ended(selection) : selection->child.ended;
+    struct buf text;
+
+    buf_init(&text, 512);
+    if (!stats_no_stack(unwinder, ended, &text))
+        buf_add_str(&text, "it ended before it could be sampled");
+    (void)fprintf(stderr, "pystrobe: %.*s\n", (int)text.size, (const char *)text.data);
+    buf_finish(&text);
+}
+
 int target_selection_explain_nothing(const struct target_selection *selection,
-                                     const struct engine_stats *stats, uint64_t refused)
+                                     const struct engine_stats *stats,
+                                     const struct cpy_stats *unwinder)
 {
     /* Of a command that runs no Python, or ended while it was looked at, its name tells more. */
     bool named =
@@ -218,13 +233,8 @@ int target_selection_explain_nothing(const struct target_selection *selection,
 
     if (stats->attached == 0 && stats->last_rc != CPY_OK && !named)
         return options_open_failed(stats->last_rc, stats->last_access, &stats->last_error);
-    if (stats->attached > 0 && refused > 0)
-        (void)fprintf(stderr,
-                      "pystrobe: its stacks could not be read: all %" PRIu64
-                      " that were tried make no stack that is known, or moved on\n",
-                      refused);
-    else if (stats->attached > 0)
-        (void)fputs("pystrobe: it ended before it could be sampled\n", stderr);
+    if (stats->attached > 0)
+        explain_no_stack(selection, unwinder);
     else
         explain_absence(selection);
     return EXIT_UNAVAILABLE;

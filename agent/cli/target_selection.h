@@ -64,9 +64,10 @@ void target_selection_explain_end(const struct target_selection *selection,
  * of a command that has ended go on. */
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out);
 
-/* Says why nothing was sampled; gives the exit status. `refused`: stacks that could not be read. */
+/* Says why nothing was sampled; gives the exit status. */
 int target_selection_explain_nothing(const struct target_selection *selection,
-                                     const struct engine_stats *stats, uint64_t refused);
+                                     const struct engine_stats *stats,
+                                     const struct cpy_stats *unwinder);
 
 /* Frees what it holds; the command runs on. */
 void target_selection_finish(struct target_selection *selection);

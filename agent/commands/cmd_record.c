@@ -354,7 +354,7 @@ static int summarize(const struct run *run)
     engine_unwinder(run->engine, &unwinder);
     if (!run->any)
         return target_selection_explain_nothing(run->selection, engine_stats(run->engine),
-                                                unwinder.torn);
+                                                &unwinder);
     print_stats(run);
     if (run->written > 0)
         print_output_path(run);

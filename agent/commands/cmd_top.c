@@ -297,7 +297,8 @@ static int run_live(struct run *run)
     enum next next = await_first(run);
 
     if (next == NEXT_GO_ON && engine_stats(run->live.engine)->attached == 0)
-        return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine), 0);
+        return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine),
+                                                &(const struct cpy_stats){0});
     if (next == NEXT_GO_ON)
         next = run->request->iterations ? show_as_text(run) : show_on_screen(run);
     print_missing(run);

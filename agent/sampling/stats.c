@@ -89,6 +89,17 @@ const char *stats_refused(struct stats_refusals *refusals, const struct cpy_stat
     return refusals->told ? find_main_reason(target) : NULL;
 }
 
+bool stats_no_stack(const struct cpy_stats *unwinder, bool ended, struct buf *out)
+{
+    const uint64_t refused = unwinder->torn - unwinder->torn_tasks;
+
+    if (refused == 0)
+        return false;
+    buf_add_fmt(out, "its stacks could not be read (%" PRIu64 " tried), because %s%s", refused,
+                find_main_reason(unwinder), ended ? "; it has ended" : "");
+    return true;
+}
+
 /* That a process has ended is no loss: there was nothing to sample any more. */
 static bool is_loss(enum cpy_rc rc)
 {

@@ -52,6 +52,12 @@ void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *un
  */
 const char *stats_refused(struct stats_refusals *refusals, const struct cpy_stats *target);
 
+/*
+ * Appends why a recording has no stack, if all that were tried were refused; `ended`: the process
+ * is there no more. False: none was tried.
+ */
+MUST_CHECK bool stats_no_stack(const struct cpy_stats *unwinder, bool ended, struct buf *out);
+
 /* Appends the counters of the unwinder, one a line, with their average over `samples`. */
 void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out);
 

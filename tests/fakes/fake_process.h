@@ -169,6 +169,8 @@ enum { FAKE_BOUND = 1 << 1 }; /* in the status of a thread state that runs */
 
 /* A thread state; where its current frame is kept is made, too. */
 cpy_addr fake_thread(struct fake *fake, cpy_addr current_frame);
+/* 3.11, 3.12: where the record is that names the current frame while there is none. */
+cpy_addr fake_own_cframe(const struct fake *fake, cpy_addr thread);
 void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame);
 void fake_set_data_stack(struct fake *fake, cpy_addr thread, cpy_addr chunk, cpy_addr top);
 

@@ -71,8 +71,6 @@ cpy_addr fake_thread(struct fake *fake, cpy_addr current_frame)
 
     if (l->thread.status != NO_FIELD)
         fake_put32(fake, thread + l->thread.status, FAKE_BOUND);
-    if (l->thread.cframe != NO_FIELD)
-        fake_put64(fake, thread + l->thread.cframe, fake_room(fake, 64));
     fake_put_stack(fake, thread, current_frame);
     return thread;
 }
@@ -97,10 +95,16 @@ static size_t link_chunks(struct fake *fake, cpy_addr addr)
     return newest;
 }
 
+cpy_addr fake_own_cframe(const struct fake *fake, cpy_addr thread)
+{
+    return thread + fake->layout.thread.size - fake->layout.cframe.current_frame - 16;
+}
+
 void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
 {
     const struct layout *l = &fake->layout;
     size_t newest;
+    cpy_addr root, record;
 
     if (l->frames == FRAMES_INTERPRETER) {
         newest = link_chunks(fake, current_frame);
@@ -110,11 +114,18 @@ void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
             fake_set_data_stack(fake, thread, 0, 0);
     }
 
-    if (l->thread.cframe == NO_FIELD)
+    if (l->thread.cframe == NO_FIELD) {
         fake_put64(fake, thread + l->thread.current_frame, current_frame);
-    else
-        fake_put64(fake, fake_get64(fake, thread + l->thread.cframe) + l->cframe.current_frame,
-                   current_frame);
+        return;
+    }
+    root = fake_own_cframe(fake, thread);
+    record = fake_get64(fake, thread + l->thread.cframe);
+    if (current_frame == 0)
+        record = root;
+    else if (record == 0 || record == root)
+        record = fake_room(fake, 64);
+    fake_put64(fake, thread + l->thread.cframe, record);
+    fake_put64(fake, record + l->cframe.current_frame, current_frame);
 }
 
 void fake_set_data_stack(struct fake *fake, cpy_addr thread, cpy_addr chunk, cpy_addr top)

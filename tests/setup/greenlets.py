@@ -51,20 +51,31 @@ def build(minor, log_file):
     os.rename(aside, folder(minor))
 
 
-def ensure(python, log):
-    """The folder to put on the path of that Python, as it sees it; made if need be."""
-    minor = int(python["version"].split(".")[1])
-    if not lines_for(minor):
-        raise roots.Unavailable("greenlets.txt lists nothing for Python 3.%d" % minor)
+def install(minor, log):
     os.makedirs(roots.cache_folder(), exist_ok=True)
     with roots.locked(roots.cache_folder(), log):
         if not os.path.exists(folder(minor)):
             log("installing what greenlets.txt lists into %s" % folder(minor))
             with open(folder(minor) + ".log", "w", encoding="utf-8") as log_file:
                 build(minor, log_file)
-        if not python["root"]:
-            return folder(minor)
-        inner = "/opt/" + os.path.basename(folder(minor))
-        copy = 'test -e "$2" || { rm -rf "$2.partial" && cp -r "$1" "$2.partial" && mv "$2.partial" "$2"; }'
-        subprocess.run(roots.as_root() + ["sh", "-c", copy, "copy", folder(minor), python["root"] + inner], check=True)
+
+
+def copy_into(root, source, inner, log):
+    copy = 'test -e "$2" || { rm -rf "$2.partial" && cp -r "$1" "$2.partial" && mv "$2.partial" "$2"; }'
+    with roots.locked(roots.cache_folder(), log):
+        subprocess.run(roots.as_root() + ["sh", "-c", copy, "copy", source, root + inner], check=True)
+
+
+def ensure(python, log):
+    """The folder to put on the path of that Python, as it sees it; made if need be."""
+    minor = int(python["version"].split(".")[1])
+    if not lines_for(minor):
+        raise roots.Unavailable("greenlets.txt lists nothing for Python 3.%d" % minor)
+    if not os.path.exists(folder(minor)):
+        install(minor, log)
+    if not python["root"]:
+        return folder(minor)
+    inner = "/opt/" + os.path.basename(folder(minor))
+    if not os.path.exists(python["root"] + inner):
+        copy_into(python["root"], folder(minor), inner, log)
     return inner

@@ -13,12 +13,13 @@ enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs mo
 
 enum {
     CHUNKS_MAX = 256,
-    COPY_MAX = 4 << 20,     /* bytes of all chunks of a thread */
-    THREAD_MAX = 4096,      /* bytes of a thread state */
-    FRAME_MAX = 512,        /* bytes of a frame */
-    FRAME_OBJECT_MAX = 512, /* bytes of a compiled function's frame object before its frame */
-    OWNED_BY_THREAD = 0,    /* `owner` of a plain frame, from 3.11 on */
-    PAGE = 4096,            /* the smallest there is */
+    COPY_MAX = 4 << 20,       /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,        /* bytes of a thread state */
+    CFRAME_FROM_CURRENT = 16, /* bytes of a _PyCFrame from its current_frame on */
+    FRAME_MAX = 512,          /* bytes of a frame */
+    FRAME_OBJECT_MAX = 512,   /* bytes of a compiled function's frame object before its frame */
+    OWNED_BY_THREAD = 0,      /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,              /* the smallest there is */
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
@@ -71,6 +72,20 @@ static uint64_t read_frame_word(const unsigned char *bytes, uint32_t offset)
 }
 
 /*
+ * 3.11, 3.12: true if a record with no current frame means that no Python code runs. It is then the
+ * thread state's own one, its last field, or that of a greenlet that begins or ends, which is
+ * called by that one.
+ */
+static bool may_run_nothing(const struct layout *l, const struct thread_words *thread,
+                            cpy_addr previous)
+{
+    const cpy_addr own =
+        thread->addr + l->thread.size - l->cframe.current_frame - CFRAME_FROM_CURRENT;
+
+    return thread->cframe == own || previous == own;
+}
+
+/*
  * 3.11, 3.12: the current frame, and that of the call into the interpreter below. The record is on
  * the C stack: while greenlet switches it is overwritten, and the next one may be nowhere.
  */
@@ -82,13 +97,15 @@ static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words 
 
     out->current_frame = rc == CPY_OK ? words[0] : 0;
     out->has_outer = rc == CPY_OK && words[1] != 0;
+    if (rc == CPY_OK && words[0] == 0 && !may_run_nothing(reader->layout, out, words[1]))
+        out->current_frame = NO_FRAME; /* no walk is good, but the thread is there */
     if (!out->has_outer)
         return rc;
     rc = mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
                         sizeof(out->outer_frame));
     if (rc != CPY_RACED)
         return rc;
-    out->outer_frame = NO_FRAME; /* no walk is good, but the thread is there */
+    out->outer_frame = NO_FRAME;
     return CPY_OK;
 }
 
@@ -899,7 +916,9 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
                                cpy_addr generation_at, uint64_t *generation)
 {
     const struct layout *l = walk->reader->layout;
-    bool late = is_late(walk);
+    /* 3.11, 3.12: that there is no frame was read from the C stack after the thread state. */
+    bool empty_record = walk->visits == 0 && l->thread.cframe != NO_FIELD;
+    bool late = is_late(walk) && !empty_record;
     unsigned char leaf[FRAME_MAX];
     cpy_addr current = thread->current_frame, cframe = thread->cframe;
     cpy_addr outermost_previous = 0;

@@ -16,17 +16,29 @@
  *
  * Greenlets have data stacks of their own, but share the thread and its C stack. So a chain is good
  * only if its frames in the data stack are of the thread's own one and go down to the first frame
- * there: else it has frames of two greenlets, or is cut short. The version's own end of a chain is
- * missing in three cases, and only there:
+ * there: else it has frames of two greenlets, or is cut short. The version's own end of a chain, or
+ * the thread's own data stack, is missing in four cases, and only there:
  *
- * - 3.12 and later: while greenlet switches, the chain of the greenlet that it leaves has no entry
- *   frames. It ends in a plain frame with previous = 0, the first in the data stack, that its frame
- *   object names. (Marks of C code between its frames are missing then.)
- * - 3.15: no greenlet but the thread's first reaches base_frame. Its chain ends in an entry frame
- *   with previous = 0, below the first frame in the data stack.
+ * - 3.12 to 3.15: greenlet takes the entry frames out of a greenlet's chain before it switches to
+ *   another one, and puts them back when it switches back. The chain then ends in a plain frame
+ *   with previous = 0. That is the first one in the data stack, and its frame object names it.
+ *   (Marks of C code between the frames are missing then.)
+ * - 3.12: when greenlet has switched, it first makes the new greenlet's current frame the thread's,
+ *   then puts the entry frames back, and sets the thread's data stack last. Until then the whole
+ *   chain is in a data stack that the thread does not name (walk_incoming). All its plain frames
+ *   must be in one chunk, whose head says that it is the first of a data stack, and must go down
+ *   to the first frame there. A greenlet with frames in more than one chunk is refused meanwhile.
+ * - 3.15: only the thread's first greenlet reaches base_frame. The chain of any other ends in an
+ *   entry frame with previous = 0, below the first frame in the data stack.
  * - Functions that were compiled by Nuitka link their frames without entry frames. The outermost
- * one lies in its own frame object, is a generator's by its owner, and still has previous = 0 when
- * it is read again.
+ *   frame of such a chain has a generator as its owner, lies in its own frame object, and still
+ *   has previous = 0 when it is read again.
+ *
+ * A greenlet that begins or ends has no frame. From 3.11 on that lasts while its data stack is
+ * mapped and unmapped, and the stack is empty then. In 3.11 and 3.12 the record that has the
+ * current frame is on the C stack, which greenlet overwrites when it switches. So "no current
+ * frame" is believed only of the thread state's own record and of one that was called by it, and
+ * only if it still says so when it is read again.
  *
  * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: until
  * then it has the contents of an earlier call. So the frame below the newest call must be the one

@@ -65,6 +65,26 @@ static void tells_once_that_most_stacks_are_refused(void **state)
     assert_null(stats_refused(&refusals, &stats));
 }
 
+static void says_why_a_recording_has_no_stack(void **state)
+{
+    struct cpy_stats stats = {.torn = 4, .torn_tasks = 1, .torn_moved = 1, .torn_chain = 2};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 512);
+    assert_true(stats_no_stack(&stats, true, &text));
+    buf_add(&text, "", 1);
+    assert_string_equal(text.data,
+                        "its stacks could not be read (3 tried), because their frames make no "
+                        "stack that is known; it has ended");
+    buf_finish(&text);
+    stats.torn_tasks = 4; /* of tasks only */
+    buf_init(&text, 512);
+    assert_false(stats_no_stack(&stats, false, &text));
+    assert_int_equal(text.size, 0);
+    buf_finish(&text);
+}
+
 static void counts_no_tasks_as_refused_stacks(void **state)
 {
     struct stats_refusals refusals = {0};
@@ -227,6 +247,7 @@ int main(void)
         cmocka_unit_test(has_a_row_with_label_and_text_for_every_counter),
         cmocka_unit_test(tells_once_that_most_stacks_are_refused),
         cmocka_unit_test(counts_no_tasks_as_refused_stacks),
+        cmocka_unit_test(says_why_a_recording_has_no_stack),
         cmocka_unit_test(adds_up_all_counters_of_two_targets),
         cmocka_unit_test(says_that_nothing_was_dropped),
         cmocka_unit_test(does_not_call_the_end_of_a_process_a_loss),

@@ -268,6 +268,35 @@ static void keeps_a_thread_whose_record_on_the_c_stack_is_overwritten(void **sta
     }
 }
 
+/* Puts a record with no current frame, called by `previous`, on the C stack of a thread. */
+static enum cpy_rc walk_empty_record(struct fake *fake, cpy_addr thread, cpy_addr previous)
+{
+    const uint32_t current = fake->layout.cframe.current_frame;
+    cpy_addr record = fake_room(fake, 64);
+
+    fake_put64(fake, thread + fake->layout.thread.cframe, record);
+    fake_put64(fake, record + current + 8, previous);
+    return fake_walk(fake, thread, NULL, &got);
+}
+
+static void takes_no_overwritten_record_for_a_thread_without_python_code(void **state)
+{
+    (void)state;
+    for (unsigned minor = 11; minor <= 12; minor++) {
+        struct fake *fake = fake_of(minor);
+        cpy_addr thread = fake_thread(fake, 0);
+        cpy_addr root = fake_own_cframe(fake, thread);
+
+        assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
+        assert_int_equal(walk_empty_record(fake, thread, root), CPY_OK); /* one that begins */
+        assert_int_equal(got.depth, 0);
+        assert_int_equal(walk_empty_record(fake, thread, 0), CPY_RACED);
+        assert_int_equal(walk_empty_record(fake, thread, thread), CPY_RACED);
+        assert_int_equal(walk_empty_record(fake, thread, fake_room(fake, 64)), CPY_RACED);
+        mem_close(&fake->mem);
+    }
+}
+
 /* Two frames of compiled functions, each in its frame object; gives the innermost. */
 static cpy_addr put_compiled(struct fake *fake, cpy_addr *outermost)
 {
@@ -346,6 +375,7 @@ int main(void)
         cmocka_unit_test(refuses_one_whose_frames_are_not_all_of_one_data_stack),
         cmocka_unit_test(takes_a_3_12_greenlet_whose_entry_frames_are_taken_out_in_part),
         cmocka_unit_test(keeps_a_thread_whose_record_on_the_c_stack_is_overwritten),
+        cmocka_unit_test(takes_no_overwritten_record_for_a_thread_without_python_code),
         cmocka_unit_test(takes_compiled_functions_without_entry_frames),
         cmocka_unit_test(refuses_a_generators_frame_without_an_entry_frame),
         cmocka_unit_test(notices_a_compiled_function_that_is_called_again_meanwhile),
