@@ -279,15 +279,16 @@ struct walk {
     uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
     cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps;   /* visits but for those of take_plain_frames */
-    uint32_t frames;  /* of Python that were passed, and have not returned */
-    cpy_addr last;    /* the frame that was visited last */
-    cpy_addr lowest;  /* ... of those in the data stack */
-    cpy_addr highest; /* of the incoming greenlet's frames */
-    bool elsewhere;   /* a plain frame is not in the thread's data stack */
-    bool incoming;    /* see walk_incoming */
-    bool ends_well;   /* whether a chain may end at `last` */
-    bool compiled;    /* it ends in a compiled function's frame */
+    uint32_t steps;           /* visits but for those of take_plain_frames */
+    uint32_t frames;          /* of Python that were passed, and have not returned */
+    cpy_addr last;            /* the frame that was visited last */
+    cpy_addr lowest;          /* ... of those in the data stack */
+    cpy_addr highest;         /* of the incoming greenlet's frames */
+    cpy_addr second_previous; /* what called the second frame, of Python or not; 0: none */
+    bool elsewhere;           /* a plain frame is not in the thread's data stack */
+    bool incoming;            /* see walk_incoming */
+    bool ends_well;           /* whether a chain may end at `last` */
+    bool compiled;            /* it ends in a compiled function's frame */
     const struct thread_words *thread;
     bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
@@ -320,7 +321,7 @@ static void end_run_and_append(struct walk *walk, const struct raw_frame *frame)
 static void begin_walk(struct walk *walk, struct raw_stack *out)
 {
     walk->out = out;
-    walk->milestone = walk->last = walk->lowest = walk->highest = 0;
+    walk->milestone = walk->last = walk->lowest = walk->highest = walk->second_previous = 0;
     walk->elsewhere = walk->incoming = false;
     walk->visits = walk->steps = walk->frames = 0;
     walk->next_known = walk->run_from = walk->run_to = 0;
@@ -515,6 +516,8 @@ static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previ
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
     *previous = read_frame_word(bytes, l->frame.previous);
+    if (walk->visits == 2)
+        walk->second_previous = *previous;
     if (walk->ends_well && !walk->entered && !is_newest_call(walk, *previous))
         return CPY_RACED;
     walk->entered |= walk->ends_well;
@@ -905,12 +908,30 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
 }
 
 /*
+ * The frame of the data stack that called the current one, perhaps through C code or a generator,
+ * as it was copied; NULL: there is none, or it is not known.
+ */
+static const unsigned char *find_caller(const struct walk *walk, cpy_addr *addr)
+{
+    const struct chunk_copy *chunk;
+
+    *addr = read_frame_word(walk->leaf, walk->reader->layout->frame.previous);
+    chunk = chunk_of(walk, *addr);
+    if (!chunk) {
+        *addr = walk->second_previous;
+        chunk = chunk_of(walk, *addr);
+    }
+    return chunk ? chunk->bytes + (*addr - chunk->from) : NULL;
+}
+
+/*
  * CPY_RACED: the thread has moved on. Reads the generation, too.
  *
  * If the state was read after the frames ("late") it is newer than they are. Then, if the version
  * marks frames that have returned, a current frame that has code was live when it was copied, and
- * so were all its callers. In other versions it could be left from an earlier call with another
- * caller: it must be the same when it is read again.
+ * so were all its callers. In other versions it could be left from an earlier call: it must be the
+ * same when it is read again, and so must its caller, which is at the instruction of this call now,
+ * and was not then if it had returned, too.
  */
 static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thread,
                                cpy_addr generation_at, uint64_t *generation)
@@ -919,10 +940,11 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     /* 3.11, 3.12: that there is no frame was read from the C stack after the thread state. */
     bool empty_record = walk->visits == 0 && l->thread.cframe != NO_FIELD;
     bool late = is_late(walk) && !empty_record;
-    unsigned char leaf[FRAME_MAX];
+    unsigned char leaf[FRAME_MAX], caller[FRAME_MAX];
+    const unsigned char *copied_caller = NULL;
     cpy_addr current = thread->current_frame, cframe = thread->cframe;
-    cpy_addr outermost_previous = 0;
-    struct mem_range now[5];
+    cpy_addr outermost_previous = 0, caller_addr;
+    struct mem_range now[6];
     size_t count = 0;
     bool leaf_too =
         l->frames == FRAMES_INTERPRETER && walk->visits > 0 && !(late && l->clears_frames);
@@ -934,6 +956,10 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
         now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
     if (leaf_too)
         now[count++] = (struct mem_range){thread->current_frame, leaf, l->frame.size};
+    if (leaf_too)
+        copied_caller = find_caller(walk, &caller_addr);
+    if (copied_caller)
+        now[count++] = (struct mem_range){caller_addr, caller, l->frame.size};
     if (walk->compiled) /* these frames are used again at the same place */
         now[count++] = (struct mem_range){walk->last + l->frame.previous, &outermost_previous, 8};
     if (generation_at != 0)
@@ -944,7 +970,9 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     walk->out->tear = TEAR_MOVED;
     if (current != thread->current_frame || cframe != thread->cframe || outermost_previous != 0)
         return CPY_RACED;
-    return leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
+    if (leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0)
+        return CPY_RACED;
+    return copied_caller && memcmp(caller, copied_caller, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
 }
 
 enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,

@@ -10,9 +10,10 @@
  * frames (in the generator objects) and entry frames (on the C stack). The chunks are copied, or
  * were fetched beforehand (prefetch.h), and the chain is walked in the copy. A walk is good only if
  * the chain ends where this version says it must, and the current frame, read after all of it, is
- * still the same. That frame must also be as it was when it was copied, because the thread may have
- * left it and called it again. This check is not needed if the thread state was fetched after the
- * frames and the version marks frames that have returned (3.14 and later: see check_still).
+ * still the same. That frame and the one that called it must also be as they were when they were
+ * copied, because the thread may have left the frame and called it again. This check is not needed
+ * if the thread state was fetched after the frames and the version marks frames that have returned
+ * (3.14 and later: see check_still).
  *
  * Greenlets have data stacks of their own, but share the thread and its C stack. So a chain is good
  * only if its frames in the data stack are of the thread's own one and go down to the first frame

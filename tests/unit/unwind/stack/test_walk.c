@@ -325,6 +325,40 @@ static void notices_a_call_made_during_the_walk(void **state)
     }
 }
 
+static cpy_addr frame_to_change;
+
+static void move_the_caller_on(struct fake *fake)
+{
+    fake_put64(fake, frame_to_change + fake->layout.frame.instr, 0);
+}
+
+/* Walks from a frame whose caller, called through C code or not, goes on before the last read. */
+static enum cpy_rc walk_with_a_caller_that_moves_on(unsigned minor, bool through_c)
+{
+    struct fake *fake = fake_of(minor);
+    cpy_addr caller = fake_frame(fake, FAKE_CODE, 1, put_chain(fake, 2, fake_shim(fake, 0)));
+    cpy_addr leaf = fake_frame(fake, FAKE_CODE, 1, through_c ? fake_shim(fake, caller) : caller);
+    cpy_addr thread = fake_thread(fake, leaf);
+    enum cpy_rc rc;
+
+    frame_to_change = caller;
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
+    fake->change = move_the_caller_on;
+    fake->change_at = 2 * fake->mem.reads;
+    rc = fake_walk(fake, thread, NULL, &got);
+    mem_close(&fake->mem);
+    return rc;
+}
+
+static void notices_that_the_caller_went_on_where_returned_frames_are_not_marked(void **state)
+{
+    (void)state;
+    for (unsigned minor = 12; minor <= 13; minor++) {
+        assert_int_equal(walk_with_a_caller_that_moves_on(minor, false), CPY_RACED);
+        assert_int_equal(walk_with_a_caller_that_moves_on(minor, true), CPY_RACED);
+    }
+}
+
 static void change_the_cframe(struct fake *fake)
 {
     cpy_addr field = thread_to_change + fake->layout.thread.cframe;
@@ -389,6 +423,7 @@ int main(void)
         cmocka_unit_test(takes_a_stack_of_exactly_the_greatest_depth_whole),
         cmocka_unit_test(cuts_a_deeper_stack_at_the_root_and_says_so),
         cmocka_unit_test(notices_a_call_made_during_the_walk),
+        cmocka_unit_test(notices_that_the_caller_went_on_where_returned_frames_are_not_marked),
         cmocka_unit_test(notices_a_cframe_that_is_another_one_after_the_walk),
         cmocka_unit_test(reads_the_generation_after_the_frames),
     };
