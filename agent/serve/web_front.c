@@ -493,9 +493,11 @@ void web_front_stop(struct web_front *front)
     (void)!write(front->stop_fd, &one, sizeof(one));
     (void)pthread_join(front->thread, NULL);
     front->started = false;
+    (void)pthread_mutex_lock(&front->lock);
     for (size_t i = 0; i < CLIENTS; i++)
         if (front->clients[i].state == CLIENT_WAITING)
             close_waiting(&front->clients[i]);
+    (void)pthread_mutex_unlock(&front->lock);
 }
 
 void web_front_close(struct web_front *front)
