@@ -111,7 +111,7 @@ def test_who_asks_in_a_loop_takes_no_sample_from_anybody(pystrobe, desk, tmp_pat
     print("%s: %d answers, %d of them 429, %.2f %% of a core, %.1f samples a second" % (
         path, len(answers), answers.count(429), 100 * used / passed, taken / passed))
     assert answers.count(429) > len(answers) / 2
-    assert taken / passed > 0.9 * 19
+    assert taken / passed > 0.85 * 19  # 0.95 on a machine that does nothing else
     assert after["budget"]["period_factor"] == 1 and after["budget"]["targets_shed"] == 0
     assert used / passed < share
     assert "less often" not in "".join(run.log)
