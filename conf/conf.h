@@ -54,6 +54,7 @@ struct conf_http {
     const char *listen; /* ADDRESS:PORT or a path; NULL: nothing is served */
     const char *pull;   /* "on", "off", or NULL: as the address says */
     const char *page;   /* "on", "off", or NULL: as pull */
+    double max_cpu;     /* share of one core that answers may use; 0: any */
 };
 
 /* What a process may be like. Regular expressions are POSIX extended, and searched. */

@@ -142,8 +142,7 @@ const struct conf_option conf_options[] = {
         .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
                 "does not do, all targets are sampled less often alike, down to once a second or a "
                 "16th of their rate, which of them is less; then the targets that were found last "
-                "are left out. What the page reads from the store counts, too, and is saved again "
-                "by sampling less often.",
+                "are left out. Answers over HTTP have a max_cpu of their own.",
     },
     {
         .name = "max_memory",
@@ -274,6 +273,15 @@ const struct conf_option conf_options[] = {
         .help = "Whether there is a page for browsers at /, with flame graphs of what the first "
                 "exporter of type store keeps, and the data that it shows below /api/. Whoever "
                 "can connect can look at it.",
+    },
+    {
+        .name = "max_cpu",
+        IN_HTTP(max_cpu),
+        NUMBER(SHARE, "1%", "0.1%", "10000%"),
+        .help = "How much CPU time answers may use, of one core, over a minute. Where that does "
+                "not do, requests that start a process (what the page reads from the store, "
+                "threads, stacks) get 429 and when to ask again. It is no part of max_cpu of "
+                "[agent]: nothing is sampled less often for it.",
     },
     {
         FREE_KEY(CONF_LABELS, ""),

@@ -341,6 +341,9 @@ static void add_agent(const struct state *s, struct buf *out)
         (double)s->log_left_out);
     one(out, "process_cpu_seconds_total", "counter", "CPU time of all of pystrobe.",
         (double)s->cpu_ns / 1e9);
+    one(out, "pystrobe_http_cpu_seconds_total", "counter",
+        "CPU time of it for answers over HTTP, with the processes that they start.",
+        (double)s->http_cpu_ns / 1e9);
     one(out, "process_resident_memory_bytes", "gauge", "Resident memory of the agent.",
         (double)s->memory_bytes);
     one(out, "process_open_fds", "gauge", "Open file descriptors.", (double)s->fds);

@@ -16,9 +16,9 @@
 
 /* clang-format off */
 #define MICROHTTPD_FUNCTIONS(X) \
-    X(start_daemon) X(stop_daemon) X(lookup_connection_value) \
-    X(set_connection_option) X(create_response_from_buffer) X(create_response_from_buffer_with_free_callback) \
-    X(add_response_header) X(queue_response) X(destroy_response)
+    X(start_daemon) X(stop_daemon) X(add_connection) X(get_connection_info) X(lookup_connection_value) \
+    X(lookup_connection_value_n) X(set_connection_option) X(create_response_from_callback) \
+    X(create_response_from_buffer_with_free_callback) X(add_response_header) X(queue_response) X(destroy_response)
 /* clang-format on */
 
 struct microhttpd_api {

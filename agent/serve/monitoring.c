@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/child/child_process.h"
+#include "agent/host/asked_use.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 
@@ -222,6 +223,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->config = monitoring->config;
     state_own_use(state);
     state->cpu_ns += supervisor_cpu_ns(sources->supervisor) + child_process_captured_cpu_ns();
+    state->http_cpu_ns = asked_use_cpu_ns() + child_process_captured_cpu_ns();
     state->unkillable = child_process_reap(state->taken_mono_ns);
     state->budget = *supervisor_budget(sources->supervisor);
     state->engine = *supervisor_engine_stats(sources->supervisor);

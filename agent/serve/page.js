@@ -81,12 +81,12 @@ function cellButton(row, at, text, label, onClick) {
 
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Its readers of the store are few: who comes when they are busy comes again.
+// The agent serves few requests of this kind at a time, and per second.
 async function ask(what, words, tries = TRIES) {
   const answer = await fetch(`api/${what}?${new URLSearchParams(words || {})}`, { cache: "no-store" });
   if (answer.ok) return answer.json();
   const text = (await answer.text()).trim();
-  if (answer.status !== 503 || tries <= 1) throw new Error(text || `status ${answer.status}`);
+  if (![429, 503].includes(answer.status) || tries <= 1) throw new Error(text || `status ${answer.status}`);
   await pause(BUSY_MS);
   return ask(what, words, tries - 1);
 }

@@ -62,6 +62,7 @@ struct state {
     int64_t taken_ns, started_ns; /* UTC */
     uint64_t taken_mono_ns, started_mono_ns;
     uint64_t cpu_ns;       /* used by all of pystrobe */
+    uint64_t http_cpu_ns;  /* of it, for answers over HTTP */
     uint64_t memory_bytes; /* resident */
     size_t fds, fds_max;
     uint64_t log_left_out;

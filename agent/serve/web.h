@@ -2,13 +2,15 @@
 /*
  * web.h - the agent's HTTP server: metrics, health, profiles to be pulled, and the page; read only.
  *
- * Off unless it is asked for. It takes GET and HEAD, from up to WEB_CLIENTS connections at
- * a time, each with WEB_IDLE_S to say something. At a loopback address a Host that is neither
+ * Off unless it is asked for. It takes GET and HEAD. At a loopback address a Host that is neither
  * localhost nor an IP address is refused, so that no web page can reach it under a name of its
- * own (DNS rebinding); and what a browser says to be asked by another page is refused anywhere.
+ * own (DNS rebinding); and what a browser says to be asked by another page is refused anywhere, but
+ * for a link to /. Its connections are limited by web_front.h, its work by web_budget.h, its memory
+ * by web_send.c.
  *
- * Threads: one for each connection, with all signals blocked: an answer that takes long holds
- *          up no other.
+ * Threads: one for all connections whose request is not complete, which answers /healthz and
+ *          /readyz; one of libmicrohttpd's; and one for each further connection: an answer that
+ *          takes long holds up no other. All with all signals blocked.
  */
 #ifndef AGENT_SERVE_WEB_H
 #define AGENT_SERVE_WEB_H
@@ -17,7 +19,7 @@
 #include "agent/serve/state.h"
 #include "conf/conf.h"
 
-enum { WEB_CLIENTS = 32, WEB_IDLE_S = 2 };
+enum { WEB_IDLE_S = 2 }; /* longest pause of a client that reads an answer */
 
 struct web; /* private */
 
@@ -26,9 +28,6 @@ struct web_sources {
     struct state_share *share;
     struct on_demand *on_demand;
 };
-
-/* True if a Host header (NULL: none) is localhost or an IP address, with a port or without. */
-MUST_CHECK bool web_host_allowed(const char *header);
 
 /* Starts it as the settings say. NULL: `err` says why not. */
 MUST_CHECK struct web *web_open(const struct conf *conf, const struct web_sources *sources,

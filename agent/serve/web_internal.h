@@ -8,8 +8,15 @@
 
 #include "agent/serve/microhttpd_api.h"
 #include "agent/serve/web.h"
+#include "agent/serve/web_budget.h"
 
-enum { WEB_TEXT_MAX = 1 << 20, WEB_BODY_MAX = 32 << 20 };
+enum {
+    WEB_TEXT_MAX = 1 << 20,
+    WEB_BODY_MAX = 16 << 20, /* of one answer */
+    WEB_HELD_MAX = 32 << 20, /* of all answers that are not read yet: see web_send.c */
+    WEB_SMALL_MAX = 256 << 10,
+    WEB_DEAR_MAX = 4 /* answers that start processes, at a time */
+};
 
 /* The local store, for all requests; its path changes with the settings. */
 struct web_store {
@@ -18,12 +25,21 @@ struct web_store {
     unsigned readers; /* processes that read it now */
 };
 
+/* The text of /metrics that was made last. */
+struct web_metrics {
+    pthread_mutex_t lock;
+    struct buf text;
+    uint64_t taken_ns; /* of the state that it was made from; 0: there is none */
+};
+
 /* What can be asked for. All borrowed. */
 struct web_request {
     const struct web_sources *sources;
     struct MHD_Connection *connection;
     atomic_bool *stop; /* whoever waits is to look at it */
     struct web_store *store;
+    struct web_metrics *metrics;
+    struct web_cpu *cpu;
 };
 
 struct web_answer {
@@ -31,6 +47,9 @@ struct web_answer {
     const char *type;     /* static: of the content; text at first */
     const char *name;     /* static: to be saved as; NULL: to be shown */
     const char *encoding; /* static: of the content; NULL: none */
+    bool no_body;         /* of HEAD */
+    unsigned retry_s;     /* when to ask again; 0: nothing is said of it */
+    size_t held_bytes;    /* counted by asked_use_take_memory */
     struct buf body;
 };
 
@@ -45,6 +64,17 @@ void web_refuse(struct web_answer *answer, unsigned status, const char *format, 
 
 /* The answer may take so long: the connection does not end before. */
 void web_takes(const struct web_request *request, unsigned seconds);
+
+/* CPU time of all answers, with that of the processes that they have started and that have ended.
+ */
+uint64_t web_used_ns(void);
+
+/* In how many seconds there is CPU time for an answer that starts processes; 0: now. */
+unsigned web_wait_s(const struct web_request *request);
+
+/* Sends the answer and takes over its body; answer->held_bytes is what it holds until it has been
+ * read. */
+MUST_CHECK enum MHD_Result web_send(struct MHD_Connection *connection, struct web_answer *answer);
 
 /* A number of the address from `min` to `max`; `usual` if there is none. False: the answer says
  * what is wrong. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BACKLOG = 16 };
+enum { BACKLOG = 128 };
 
 bool web_address(const char *listen, char host[64], uint16_t *out_port)
 {
@@ -80,16 +80,11 @@ bool web_listen_open(struct web_listen *out, const char *listen, struct err *err
     return out->fd >= 0;
 }
 
-void web_listen_close(struct web_listen *listen, bool closed)
+void web_listen_close(struct web_listen *listen)
 {
-    if (listen->exposure != WEB_FILE) {
-        if (!closed && listen->fd >= 0)
-            (void)close(listen->fd);
-        return;
-    }
-    if (closed) {
-        (void)unlink(listen->sock.path);
-        listen->sock.fd = -1;
-    }
-    control_socket_close(&listen->sock);
+    if (listen->exposure == WEB_FILE)
+        control_socket_close(&listen->sock);
+    else if (listen->fd >= 0)
+        (void)close(listen->fd);
+    listen->fd = -1;
 }

@@ -26,7 +26,7 @@ MUST_CHECK bool web_address(const char *listen, char host[64], uint16_t *out_por
 /* Listens at an address and port, or a path. False: `err` says why not. */
 MUST_CHECK bool web_listen_open(struct web_listen *out, const char *listen, struct err *err);
 
-/* Ends it. `closed`: somebody has closed the descriptor. */
-void web_listen_close(struct web_listen *listen, bool closed);
+/* Ends it. */
+void web_listen_close(struct web_listen *listen);
 
 #endif

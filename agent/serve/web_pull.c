@@ -211,19 +211,23 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
                                                 request->stop};
     struct state *state = state_share_get(request->sources->share);
     char resolve_target[CONTROL_TARGET_MAX];
-    size_t i, count = 0;
+    size_t i, count = 0, shown = STACKS_MAX;
     bool good = web_target(request, answer, resolve_target);
 
     web_takes(request, STACKS_SECONDS);
     for (i = 0; good && state && i < state->target_count; i++) {
-        if (!is_meant(&state->targets[i], resolve_target) || count++ >= STACKS_MAX)
+        if (!is_meant(&state->targets[i], resolve_target) || count++ >= shown)
             continue;
+        if (count > 1 && web_wait_s(request) > 0) { /* one is always shown */
+            shown = count - 1;
+            continue;
+        }
         add_dump(state->targets[i].pid, NULL, NULL, &limits, &answer->body);
         add_dump(state->targets[i].pid, "--async", "all", &limits, &answer->body);
     }
     state_drop(state);
-    if (count > STACKS_MAX)
-        buf_add_fmt(&answer->body, "and %zu processes more\n", count - STACKS_MAX);
+    if (count > shown)
+        buf_add_fmt(&answer->body, "and %zu processes more\n", count - shown);
     if (good && count == 0)
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
                    resolve_target[0] ? resolve_target : "anything");

@@ -5,7 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "agent/child/child_process.h"
+#include "agent/host/asked_use.h"
+#include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/serve/web_internal.h"
 
@@ -13,7 +17,22 @@ const char web_text_plain[] = "text/plain; charset=utf-8";
 
 const char *web_argument(const struct web_request *request, const char *name)
 {
-    return microhttpd.lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+    const char *value = NULL;
+
+    if (microhttpd.lookup_connection_value_n(request->connection, MHD_GET_ARGUMENT_KIND, name,
+                                             strlen(name), &value, NULL) != MHD_YES)
+        return NULL;
+    return value ? value : "";
+}
+
+uint64_t web_used_ns(void)
+{
+    return asked_use_cpu_ns() + child_process_captured_cpu_ns();
+}
+
+unsigned web_wait_s(const struct web_request *request)
+{
+    return web_cpu_wait_s(request->cpu, clock_mono_ns(), web_used_ns());
 }
 
 void web_refuse(struct web_answer *answer, unsigned status, const char *format, ...)

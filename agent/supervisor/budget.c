@@ -49,6 +49,7 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
     state->used_memory_bytes = use->memory_bytes;
     used = since(use->cpu_ns, budget->last_cpu_ns);
     own = used - since(use->asked_cpu_ns, budget->last_asked_cpu_ns);
+    own = own > 0 ? own : 0;
     weight = budget->last_ns == budget->begun_ns ? 1 : 0.3; /* the first measure is all there is */
     budget->last_ns = now_ns;
     budget->last_cpu_ns = use->cpu_ns;
@@ -58,13 +59,13 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
         return false;
     }
     state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
-    budget->step_cpu = (own > 0 ? own : 0) / passed;
+    budget->step_cpu = own / passed;
     budget->own_cpu = budget->own_cpu * (1 - weight) + budget->step_cpu * weight;
     budget->wanted_cpu =
         budget->wanted_cpu * (1 - weight) + budget->step_cpu * state->factor * weight;
-    state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
+    state->over += state->promised.cpu > 0 && own > state->promised.cpu * passed;
     budget->credit_ns =
-        within(budget->credit_ns + state->promised.cpu * passed - used,
+        within(budget->credit_ns + state->promised.cpu * passed - own,
                -state->promised.cpu * DEBT_MAX_NS, state->promised.cpu * CREDIT_MAX_NS);
     return true;
 }
@@ -133,7 +134,7 @@ static void reduce(struct budget *budget, const struct budget_use *use, bool spe
 {
     if (!spent && budget->memory_factor < BUDGET_MEMORY_FACTOR_MAX)
         budget->memory_factor *= 2;
-    else if (use->targets > 0 && (spent || own_memory(use) > budget->state.promised.memory_bytes))
+    else if (use->targets > 0)
         budget->state.targets_max = use->targets - targets_to_drop(budget, use, spent);
 }
 
@@ -164,9 +165,9 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
         return;
     spent = is_spent(budget, most);
     stretch(budget, most);
-    over = memory > 0 && use->memory_bytes > memory;
+    over = memory > 0 && own_memory(use) > memory;
     enough = budget->cpu_factor < most / 2 &&
-             (memory == 0 || use->memory_bytes < memory - memory / CHANGE_PART);
+             (memory == 0 || own_memory(use) < memory - memory / CHANGE_PART);
     budget->steps_since_change++;
     if ((spent || over) && budget->steps_since_change >= DROP_AFTER) {
         reduce(budget, use, spent);

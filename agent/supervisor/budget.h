@@ -12,8 +12,8 @@
  * store, but the state of each target stays. Periods and targets return slowly, so that it does not
  * oscillate.
  *
- * What users ask for at the web page counts, and is saved again by longer periods, but it drops no
- * targets.
+ * What users ask for over HTTP has limits of its own (web_budget.h): it is part of what is shown as
+ * used, and neither stretches periods nor drops targets.
  *
  * Shape:   budget_init; budget_step every BUDGET_STEP_NS; the result is in `state`.
  * Threads: one. Reads no clock and no file: usage is an argument.
@@ -51,12 +51,12 @@ struct budget_use {
 /* Result of the last step. */
 struct budget_state {
     struct budget_limits promised;
-    double used_cpu; /* share of one core, mean of the last seconds */
+    double used_cpu; /* share of one core, mean of the last seconds; with requests of users */
     uint64_t used_memory_bytes;
     double factor;            /* of periods; 1: as in the settings */
     size_t targets_max;       /* most targets that may be sampled; SIZE_MAX: no limit */
     uint64_t dropped_targets; /* dropped for the limits, so far */
-    uint64_t over;            /* steps that used more than the CPU limit, so far */
+    uint64_t over;            /* steps of which sampling used more than the CPU limit, so far */
 };
 
 struct budget {

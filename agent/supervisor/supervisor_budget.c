@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "agent/child/child_process.h"
+#include "agent/host/asked_use.h"
 #include "agent/host/log.h"
 #include "agent/sampling/ticks.h"
 #include "agent/supervisor/supervisor_internal.h"
@@ -37,8 +38,8 @@ static double factor_max(const struct supervisor *f, uint64_t now_ns)
     return ticks_stretch_max((uint64_t)((double)NS_PER_S / supervisor_fastest_hz(f, now_ns)));
 }
 
-/* The memory of what runs because people asked for it. */
-static uint64_t asked_memory(void)
+/* The memory of the processes that run because people asked for something. */
+static uint64_t captured_memory(void)
 {
     pid_t pids[CHILD_PROCESS_MAX];
     size_t i, count = child_process_captured(pids);
@@ -51,18 +52,22 @@ static uint64_t asked_memory(void)
 
 static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
 {
-    struct budget_use use = {.targets = f->assignments.count,
-                             .asked_memory_bytes = asked_memory(),
-                             .factor_max = factor_max(f, now_ns)};
+    const uint64_t captured_ns = child_process_captured_cpu_ns(), captured = captured_memory();
+    struct budget_use use = {.targets = f->assignments.count, .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
 
-    use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
+    use.memory_bytes = budget_memory_of(0);
+    use.asked_memory_bytes = asked_use_memory(); /* of it */
+    if (use.asked_memory_bytes > use.memory_bytes)
+        use.asked_memory_bytes = use.memory_bytes;
+    use.memory_bytes += captured;
+    use.asked_memory_bytes += captured;
     for (size_t i = 0; i < SAMPLERS; i++)
         if (sampler_process_runs(&f->samplers[i]))
             use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.asked_cpu_ns = child_process_captured_cpu_ns();
-    use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + use.asked_cpu_ns;
+    use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + captured_ns;
+    use.asked_cpu_ns = asked_use_cpu_ns() + captured_ns;
     return use;
 }
 

@@ -19,6 +19,7 @@ spool = off
 control = %(dir)s/control.sock
 [http]
 listen = %(listen)s
+max_cpu = 100%%
 %(more)s
 [target desk]
 cmdline = %(dir)s/desk

@@ -125,12 +125,16 @@ def test_what_the_page_reads_counts(pystrobe, agent, start, tmp_path):
 
     def beside():
         """CPU seconds that it tells, and that neither it nor a sampler took."""
-        told = live.wait_until(lambda: parse(ask(port, "/metrics")[1]).get("process_cpu_seconds_total"), "metrics", 0.1)
-        return told[""] - cpu_s_of(watching.process.pid)
+        def text():
+            status, body, _ = ask(port, "/metrics")
+            return body if status == 200 else None
+
+        told = parse(live.wait_until(text, "metrics", 0.1))
+        return told["process_cpu_seconds_total"][""] - cpu_s_of(watching.process.pid)
 
     before = beside()
     for _ in range(100):
-        assert ask(port, "/api/services")[0] == 200
+        live.wait_until(lambda: ask(port, "/api/services")[0] == 200, "an answer", 0.1)
 
     live.wait_until(lambda: beside() > before + 100 * 0.0001, "it is told", 0.2)
     watching.stop()

@@ -57,6 +57,16 @@ def test_an_agent_has_two_capabilities_and_writes_to_its_own_volumes_only(manife
     assert not [volume for volume in pod["volumes"] if "hostPath" in volume]
 
 
+@pytest.mark.parametrize("name", AGENTS)
+def test_only_prometheus_may_connect_to_an_agent(manifests, name):
+    """The kubelet may by itself."""
+    policy, pods = one(manifests[name], "NetworkPolicy")["spec"], one(manifests[name], "DaemonSet")["spec"]["selector"]
+
+    assert policy["podSelector"] == pods and policy["policyTypes"] == ["Ingress"]
+    assert [list(peer) for rule in policy["ingress"] for peer in rule["from"]] == [["namespaceSelector"]]
+    assert [port["port"] for rule in policy["ingress"] for port in rule["ports"]] == ["http"]
+
+
 def test_a_sidecar_has_no_rights_at_all(manifests):
     pod = pod_of(manifests["sidecar"])
 

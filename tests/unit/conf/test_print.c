@@ -99,6 +99,7 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_same(a->http.listen, b->http.listen);
     assert_same(a->http.pull, b->http.pull);
     assert_same(a->http.page, b->http.page);
+    assert_true(a->http.max_cpu == b->http.max_cpu);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -168,6 +169,7 @@ static void says_where_each_setting_came_from(void **state)
         "; listen: not set (off)\n"
         "; pull: not set (on at a loopback address and a Unix socket, off elsewhere)\n"
         "; page: not set (as pull is)\n"
+        "max_cpu = 1% ; default\n"
         "\n"
         "[labels]\n"
         "env = a ; t.ini:7\n"
