@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -134,6 +135,72 @@ def test_a_file_that_is_just_being_written_changes_nothing(pystrobe, agent, star
     write_ini(tmp_path, rate="30Hz")
     assert pystrobe.run("reload", "--socket", tmp_path / "c.sock").returncode == 0
     assert run.stop()[0] == 0
+
+
+CROWD = """
+import threading, time
+def work():
+    while True:
+        sum(range(1000)); time.sleep(0.02)
+for number in range(40):
+    threading.Thread(target=work, daemon=True, name="worker-%d" % number).start()
+print('{}', flush=True)
+time.sleep(1000)
+"""
+# Places, what says how the log reads, and promises that could end the sampling.
+KEPT = ("control", "spool", "log_format", "type", "path", "max_cpu", "max_memory")
+
+
+def settings_to_try(sample):
+    """(section, key, values) of each key whose least and greatest value, or words, the sample file names."""
+    section, words, found = None, "", []
+    for line in sample.splitlines():
+        if line.lstrip(";").startswith("["):
+            section = line.lstrip(";").strip("[]")
+        match = re.match(r"# Allowed: (.*)[.]$", line)
+        words = match.group(1) if match else words
+        match = re.match(r";(\w+) =", line)
+        if match and match.group(1) not in KEPT and section in ("agent", "target web", "exporter store"):
+            span = re.fullmatch(r"(\d\S*) to (\d\S*)", words)
+            values = span.groups() if span else re.fullmatch(r"\w+(, \w+)+", words) and words.split(", ")
+            found += [(section.split()[0], match.group(1), values)] if values else []
+    return found
+
+
+def test_each_setting_may_change_up_and_down_while_threads_are_told_apart(pystrobe, agent, start, tmp_path):
+    script = tmp_path / "one.py"
+    script.write_text(CROWD)
+    target = start(PYTHON, str(script))
+    target.read_json()
+    tried = settings_to_try(pystrobe.run("config", "--sample").stdout)
+    assert {("agent", "max_split"), ("agent", "rate"), ("target", "rate"), ("target", "split"), ("exporter", "max_size")} <= {
+        setting[:2] for setting in tried}
+    fixed = {"agent": {"rate": "100Hz", "interval": "1s", "scan": "200ms", "control": "%s/c.sock" % tmp_path, "max_cpu": "100%",
+                       "max_memory": "1GiB", "log_level": "info"},
+             "target": {"cmdline": "%s/one" % tmp_path, "split": "thread"},
+             "exporter": {"type": "store", "path": "%s/store" % tmp_path}}
+
+    def ini(section=None, key=None, value=None):
+        keys = {name: dict(have) for name, have in fixed.items()}
+        if section:
+            keys[section][key] = value
+        names = {"agent": "agent", "target": "target one", "exporter": "exporter out"}
+        return "".join("[%s]\n%s" % (names[name], "".join("%s = %s\n" % item for item in have.items()))
+                       for name, have in keys.items())
+
+    run = agent(ini())
+    run.wait_for([target.pid])
+    for section, key, values in tried:
+        for value in (*values, values[0]):
+            (tmp_path / "agent0.ini").write_text(ini(section, key, value))
+            done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+            assert done.returncode == 0 or "%s: " % key in done.stderr, (section, key, value, done.stderr)
+            time.sleep(0.2)  # some samples, and each fifth an interval's end
+    (tmp_path / "agent0.ini").write_text(ini())
+    reload_now(pystrobe, tmp_path)
+    live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {target.pid: ("one", 100)}, "it is sampled on", 0.1)
+    assert run.stop()[0] == 0
+    assert not [line for line in run.log if "a sampler has ended" in line]
 
 
 @pytest.mark.long
