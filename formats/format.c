@@ -20,6 +20,7 @@ static const struct format formats[] = {
     {.name = "heatmap",
      .endings = {".heatmap.html"},
      .text = "source lines coloured by time, one page",
+     .shows_source = true,
      .write = write_heatmap},
     {.name = "svg",
      .endings = {".svg"},

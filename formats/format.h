@@ -42,6 +42,7 @@ struct format {
     const char *text;       /* what it is, for people */
     bool differs;           /* can show a difference */
     bool plain;             /* lines of text, fit for a terminal */
+    bool shows_source;      /* reads source files */
     enum pprof_rc (*write)(const struct format_view *view, struct buf *out);
 };
 

@@ -157,6 +157,16 @@ static void kill_and_reap(pid_t pid, uint64_t now_ns)
     (void)pthread_mutex_unlock(&table.lock);
 }
 
+bool child_process_is_ours(pid_t pid)
+{
+    bool found;
+
+    (void)pthread_mutex_lock(&table.lock);
+    found = find_unreaped(pid) != NULL;
+    (void)pthread_mutex_unlock(&table.lock);
+    return found;
+}
+
 uint64_t child_process_captured_cpu_ns(void)
 {
     uint64_t cpu_ns;

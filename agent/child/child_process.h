@@ -150,6 +150,9 @@ void child_process_end(struct child_process *child, uint64_t now_ns);
  * and have not. */
 size_t child_process_reap(uint64_t now_ns);
 
+/* True if that process is a child that is not reaped. */
+bool child_process_is_ours(pid_t pid);
+
 /* The CPU time of all captured commands that have been reaped. */
 uint64_t child_process_captured_cpu_ns(void);
 

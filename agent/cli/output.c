@@ -4,16 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "agent/report/files.h"
-
-enum { SOURCE_MAX = 4 << 20 };
 
 static bool is_stdout(const char *path)
 {
@@ -32,10 +29,9 @@ static bool write_and_flush(FILE *file, const struct buf *bytes)
     return fflush(file) == 0 && good;
 }
 
-/* Writes to a path as it is. */
-static bool write_output_path(const char *path, const struct buf *bytes)
+static bool write_and_close(int fd, const struct buf *bytes)
 {
-    FILE *file = fopen(path, "we");
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool good;
 
     if (!file)
@@ -44,23 +40,47 @@ static bool write_output_path(const char *path, const struct buf *bytes)
     return fclose(file) == 0 && good;
 }
 
-/* The file beside `path` that becomes it once it is whole. */
-static bool name_aside(const char *path, char out[PATH_MAX])
+/* Writes to what is there. */
+static bool write_output_path(const char *path, const struct buf *bytes)
 {
-    if (snprintf(out, PATH_MAX, "%s.part", path) < PATH_MAX)
+    return write_and_close(open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC), bytes);
+}
+
+/*
+ * Writes a file beside `path`, with a name that nobody can know before. It must not be there:
+ * whoever may write to the directory could have put a link there.
+ */
+static bool write_beside(const char *path, const char *ending, const struct buf *bytes,
+                         enum output_readers readers, char out[PATH_MAX])
+{
+    const mode_t mode = readers == OUTPUT_OURS ? S_IRUSR | S_IWUSR : 0666;
+    uint64_t number;
+    int saved;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return false;
+    if (snprintf(out, PATH_MAX, "%s.%016" PRIx64 "%s", path, number, ending) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if (write_and_close(open(out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode),
+                        bytes))
         return true;
-    errno = ENAMETOOLONG;
+    saved = errno;
+    if (saved != EEXIST)
+        (void)unlink(out);
+    errno = saved;
     return false;
 }
 
-static bool write_aside(const char *path, const struct buf *bytes)
+static bool write_aside(const char *path, const struct buf *bytes, enum output_readers readers)
 {
     char aside[PATH_MAX];
     int saved;
 
-    if (!name_aside(path, aside))
+    if (!write_beside(path, ".part", bytes, readers, aside))
         return false;
-    if (write_output_path(aside, bytes) && rename(aside, path) == 0)
+    if (rename(aside, path) == 0)
         return true;
     saved = errno;
     (void)unlink(aside);
@@ -82,15 +102,28 @@ static bool fail(const char *path, struct err *err)
     return false;
 }
 
-bool output_write(const char *path, const struct buf *bytes, struct err *err)
+bool output_write(const char *path, const struct buf *bytes, enum output_readers readers,
+                  struct err *err)
 {
     bool good;
 
     if (is_stdout(path))
         good = write_and_flush(stdout, bytes);
     else
-        good = is_special(path) ? write_output_path(path, bytes) : write_aside(path, bytes);
+        good =
+            is_special(path) ? write_output_path(path, bytes) : write_aside(path, bytes, readers);
     return good || fail(path, err);
+}
+
+bool output_keep(const char *path, const struct buf *bytes, enum output_readers readers,
+                 struct output_kept *out, struct err *err)
+{
+    out->path[0] = '\0';
+    if (is_stdout(path) || is_special(path) ||
+        write_beside(path, ".pb.gz", bytes, readers, out->path))
+        return true;
+    out->path[0] = '\0';
+    return fail(path, err);
 }
 
 bool output_check(const char *path, struct err *err)
@@ -107,37 +140,8 @@ bool output_check(const char *path, struct err *err)
     }
     if (is_special(path)) /* opening a pipe would wait for its reader */
         return access(path, W_OK) == 0 || fail(path, err);
-    if (!name_aside(path, aside) || !write_output_path(aside, &nothing))
+    if (!write_beside(path, ".part", &nothing, OUTPUT_OURS, aside))
         return fail(path, err);
     (void)unlink(aside);
     return true;
-}
-
-static bool is_python_source(const char *name)
-{
-    static const char *const endings[] = {".py", ".pyw", ".pyx", ".pyi"};
-    size_t i, size = strlen(name);
-
-    for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-        if (size > strlen(endings[i]) && strcmp(name + size - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return false;
-}
-
-bool output_source(void *ctx, const char *file, struct buf *out)
-{
-    char real[PATH_MAX];
-    struct err err;
-    struct buf text;
-    bool good;
-
-    (void)ctx;
-    if (!is_python_source(file) || !realpath(file, real) || !is_python_source(real))
-        return false;
-    buf_init(&text, SOURCE_MAX);
-    good = report_read(real, &text, &err);
-    if (good)
-        buf_add(out, text.data, text.size);
-    buf_finish(&text);
-    return good;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/child/child_process.h"
 #include "agent/cli/options.h"
 #include "agent/discover/naming.h"
 #include "agent/host/clock.h"
@@ -94,7 +95,9 @@ static void note_likely(struct target_selection *selection, pid_t pid)
 static bool is_descendant(struct target_selection *selection, pid_t pid,
                           const struct proc_stat *stat)
 {
-    const enum descent descent = descendants_find(selection->descendants, pid, stat);
+    const enum descent descent = child_process_is_ours(pid)
+                                     ? DESCENT_NONE
+                                     : descendants_find(selection->descendants, pid, stat);
 
     if (descent == DESCENT_LIKELY)
         note_likely(selection, pid);

@@ -10,7 +10,6 @@
 #include "agent/dump/read_watchdog.h"
 #include "agent/dump/take.h"
 #include "agent/host/clock.h"
-#include "agent/proc/credentials.h"
 #include "agent/proc/proc.h"
 
 static const char help[] =
@@ -89,7 +88,7 @@ static int print_dump(const struct request *request, const struct dump *dump)
 }
 
 static int show_snapshot(const struct request *request, const struct cpy_info *info,
-                         const struct dump_taken *taken)
+                         const struct dump_taken *taken, struct source *source)
 {
     pid_t pid = request->take.pid;
     char command[PROC_COMMAND_MAX];
@@ -102,23 +101,29 @@ static int show_snapshot(const struct request *request, const struct cpy_info *i
                         .threads = taken->snapshot.threads,
                         .thread_count = taken->snapshot.count,
                         .frames = request->take.options.frames,
+                        .source = source,
                         .colour = request->colour == COLOUR_ALWAYS ||
                                   (request->colour == COLOUR_AUTO && options_colour())};
     int status;
 
     proc_command_line(pid, command);
-    if (!request->json && !request->no_source)
-        dump.source = source_open(pid);
-    if (dump.source && !assume_credentials(pid)) {
-        source_close(dump.source);
-        dump.source = NULL;
-    }
     status = print_dump(request, &dump);
-    source_close(dump.source);
+    source_explain(source);
     return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
 }
 
-static int dump_process(const struct request *request)
+/* What reads the target's source files. NULL: they are not wanted, or cannot be read. */
+static struct source *open_source(const struct request *request)
+{
+    struct source_owner owner;
+
+    if (request->json || request->no_source || request->tasks != ASYNC_NONE ||
+        !source_owner_find(request->take.pid, &owner))
+        return NULL;
+    return source_open(source_reader_of_owner(&owner));
+}
+
+static int dump_process(const struct request *request, struct source *source)
 {
     struct heartbeat *heartbeat = read_watchdog_heartbeat();
     struct cpy_target *target = NULL;
@@ -142,7 +147,7 @@ static int dump_process(const struct request *request)
     status = dump_take(&request->take, target, &taken);
     heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
-        status = show_snapshot(request, cpy_info(target), &taken);
+        status = show_snapshot(request, cpy_info(target), &taken, source);
     dump_taken_finish(&taken);
     cpy_close(target);
     return status;
@@ -201,6 +206,7 @@ int cmd_dump(int argc, char **argv)
         .rows = rows, .help = help, .ends_at_word = true, .help_at_once = true};
     struct request request = {.take.options.status =
                                   CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
+    struct source *source;
     int status;
 
     if (!option_table_read(&table, argc, argv, &request, &status))
@@ -213,5 +219,8 @@ int cmd_dump(int argc, char **argv)
     }
     if (request.tasks != ASYNC_NONE && !goes_with_async(&request))
         return options_usage("dump");
-    return dump_process(&request);
+    source = open_source(&request); /* before it is read: see source_owner_find */
+    status = dump_process(&request, source);
+    source_close(source);
+    return status;
 }

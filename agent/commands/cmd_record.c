@@ -7,6 +7,7 @@
 
 #include "agent/cli/output.h"
 #include "agent/cli/record_request.h"
+#include "agent/cli/record_sources.h"
 #include "agent/cli/record_text.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
@@ -73,11 +74,14 @@ struct run {
     struct target_selection *selection; /* borrowed: the request's */
     struct engine *engine;              /* owned */
     struct buf bytes;                   /* owned: a profile as it is written */
-    int64_t cpu_ns, unseen_cpu_ns;      /* of the profiles */
-    size_t written;                     /* files */
-    bool over;                          /* what was meant has ended, or cannot be sampled */
-    bool any, failed;                   /* there was a profile; one could not be written */
-    uint32_t reported_missing;          /* what the Pythons lack, as far as it was said */
+    struct record_sources sources;
+    char path[PATH_BYTES];         /* where that profile goes */
+    struct output_kept kept;       /* where it is until it is drawn */
+    int64_t cpu_ns, unseen_cpu_ns; /* of the profiles */
+    size_t written;                /* files */
+    bool over;                     /* what was meant has ended, or cannot be sampled */
+    bool any, failed;              /* there was a profile; one could not be written */
+    uint32_t reported_missing;     /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
 };
 
@@ -95,15 +99,23 @@ static const char process_label[] = "pid";
 static bool choose_recorded(void *ctx, pid_t pid, const struct proc_stat *stat,
                             struct target_profile *out)
 {
-    const struct run *run = ctx;
+    struct run *run = ctx;
     char id[16];
 
     if (!target_selection_choose(run->selection, pid, stat, out))
         return false;
+    record_sources_consider(&run->sources, pid);
     (void)snprintf(id, sizeof(id), "%d", (int)pid);
     if (run->request->each)
         labels_put(&out->labels, process_label, id);
     return true;
+}
+
+static void note_began(void *ctx, pid_t pid)
+{
+    struct run *run = ctx;
+
+    record_sources_begin(&run->sources, pid);
 }
 
 /* Notes how much CPU time there is, and how much of it no sample saw. */
@@ -133,7 +145,8 @@ static enum pprof_rc write_format(struct run *run, const struct service *service
                                .duration_ns = (int64_t)(now_ns - service->start_ns),
                                .period = (int64_t)service->period_ns,
                                .made_by = version_agent,
-                               .source = output_source};
+                               .source = record_sources_read,
+                               .ctx = &run->sources};
     struct pprof_stacks *stacks;
     enum pprof_rc rc = pprof_stacks_new(service->profile, &stacks);
 
@@ -145,14 +158,50 @@ static enum pprof_rc write_format(struct run *run, const struct service *service
     return rc;
 }
 
+/* Where a service's profile goes; with %p as the id of its process. */
+static void set_output_path(struct run *run, const struct service *service)
+{
+    const char *output = run->request->output, *mark = strstr(output, RECORD_EACH);
+    const char *id = labels_get(&service->labels, process_label);
+
+    if (mark && id)
+        (void)snprintf(run->path, PATH_BYTES, "%.*s%s%s", (int)(mark - output), output, id,
+                       mark + strlen(RECORD_EACH));
+    else
+        (void)snprintf(run->path, PATH_BYTES, "%s", output);
+}
+
+/* Who may read the file of a profile. */
+static enum output_readers readers_of(const struct run *run)
+{
+    return run->sources.foreign ? OUTPUT_OURS : OUTPUT_USUAL;
+}
+
+/* Draws a service's profile. The recording itself is kept in a file meanwhile. */
+static enum pprof_rc draw_recording(struct run *run, const struct service *service, size_t shown,
+                                    uint64_t now_ns)
+{
+    const char *id = labels_get(&service->labels, process_label);
+    struct err err = {""};
+
+    if (!output_keep(run->path, &run->bytes, readers_of(run), &run->kept, &err))
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    buf_reset(&run->bytes);
+    record_sources_choose(&run->sources, id ? (pid_t)strtol(id, NULL, 10) : 0);
+    return write_format(run, service, shown, now_ns);
+}
+
 /* Encodes a service's profile; value `shown` is what is looked at first. */
 static enum pprof_rc encode_recording(struct run *run, const struct service *service, size_t shown,
                                       const char *type, uint64_t now_ns)
 {
+    enum pprof_rc rc;
+
     buf_reset(&run->bytes);
-    if (run->request->format == format_named("pprof"))
-        return publisher_encode(service, now_ns, NULL, 0, type, &run->bytes);
-    return write_format(run, service, shown, now_ns);
+    rc = publisher_encode(service, now_ns, NULL, 0, type, &run->bytes);
+    if (rc != PPROF_OK || run->request->format == format_named("pprof"))
+        return rc;
+    return draw_recording(run, service, shown, now_ns);
 }
 
 /* The same with nothing in it but the values that --mode names. */
@@ -175,34 +224,21 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
     return rc;
 }
 
-/* Where a service's profile goes; with %p as the id of its process. */
-static void output_path_of(const struct run *run, const struct service *service,
-                           char out[PATH_BYTES])
-{
-    const char *output = run->request->output, *mark = strstr(output, RECORD_EACH);
-    const char *id = labels_get(&service->labels, process_label);
-
-    if (mark && id)
-        (void)snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(mark - output), output, id,
-                       mark + strlen(RECORD_EACH));
-    else
-        (void)snprintf(out, PATH_BYTES, "%s", output);
-}
-
 /* Writes what was encoded. False: it was said why not. */
-static bool write_recording(struct run *run, const struct service *service, enum pprof_rc encoded)
+static bool write_recording(struct run *run, enum pprof_rc encoded)
 {
-    char path[PATH_BYTES];
     struct err err = {""};
 
-    if (encoded != PPROF_OK) {
-        (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(encoded));
-        return false;
-    }
-    output_path_of(run, service, path);
-    if (output_write(path, &run->bytes, &err))
+    if (encoded != PPROF_OK)
+        err_set(&err, "encoding: %s", pprof_rc_text(encoded));
+    else if (output_write(run->path, &run->bytes, readers_of(run), &err)) {
+        if (run->kept.path[0])
+            (void)unlink(run->kept.path);
         return true;
+    }
     (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    if (run->kept.path[0])
+        (void)fprintf(stderr, "pystrobe: the recording is in %s\n", run->kept.path);
     return false;
 }
 
@@ -232,10 +268,12 @@ static void write_service_profile(void *ctx, const struct service *service, uint
         return;
     run->any = true;
     note_cpu(run, service);
+    run->kept.path[0] = '\0';
+    set_output_path(run, service);
     encoded = run->request->mode_count > 0
                   ? encode_modes(run, service, now_ns)
                   : encode_recording(run, service, shown, service_types[shown].type, now_ns);
-    if (write_recording(run, service, encoded))
+    if (write_recording(run, encoded))
         run->written++;
     else
         run->failed = true;
@@ -356,6 +394,7 @@ static int summarize(const struct run *run)
         return target_selection_explain_nothing(run->selection, engine_stats(run->engine),
                                                 &unwinder);
     print_stats(run);
+    record_sources_explain(&run->sources);
     if (run->written > 0)
         print_output_path(run);
     return run->failed ? EXIT_FAILED : EXIT_OK;
@@ -364,6 +403,7 @@ static int summarize(const struct run *run)
 static int run_record(struct run *run)
 {
     struct engine_settings settings = {.choose = choose_recorded,
+                                       .chosen_began = note_began,
                                        .deliver = write_service_profile,
                                        .ctx = run,
                                        .scan_ns = NS_PER_S,
@@ -426,8 +466,10 @@ int cmd_record(int argc, char **argv)
         return EXIT_FAILED;
     }
     buf_init(&run.bytes, BYTES_MAX);
+    run.sources.wanted = request.format->shows_source;
     status = run_record(&run);
     buf_finish(&run.bytes);
+    record_sources_finish(&run.sources);
     engine_free(run.engine);
     target_selection_finish(&request.selection);
     return status;

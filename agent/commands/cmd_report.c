@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/cli/option_table.h"
 #include "agent/cli/output.h"
 #include "agent/commands/commands.h"
+#include "agent/dump/source_reader.h"
 #include "agent/host/clock.h"
 #include "agent/host/version.h"
 #include "agent/report/files.h"
@@ -37,6 +39,10 @@ static const char help[] =
     "                      them\n"
     "  -S, --service NAME  of the store only those of this service\n"
     "      --since TIME    of the store only those that began in the last 2h, 30m ...\n"
+    "      --source DIR    source lines of a heatmap: from files below DIR, which is the\n"
+    "                      root that the names in the profiles begin at (for this\n"
+    "                      machine's files: /). Default: none for root and for profiles\n"
+    "                      that belong to somebody else, as they name the files; else /\n"
     "      --no-source     no source lines in a heatmap\n"
     "  -j, --json          the same as -f json; times in the files' own unit\n"
     "  -h, --help          this text\n\n"
@@ -54,6 +60,7 @@ struct request {
     const char *type; /* borrowed from argv; NULL: choose */
     const char *store, *service;
     const char *output;
+    const char *source;          /* NULL: not given */
     const struct format *format; /* NULL: a table, or JSON */
     const char *format_name;     /* as it was given; NULL: it was not */
     uint64_t since_ns;           /* before now; 0: all */
@@ -91,11 +98,41 @@ static enum pprof_rc add_top_functions(const struct request *request, const stru
     return buf_failed(out) ? PPROF_FULL : PPROF_OK;
 }
 
+/* A format_view's `source`. */
+static bool read_reported_source(void *reader, const char *file, struct buf *out)
+{
+    return source_reader_read(reader, file, out);
+}
+
+/*
+ * What reads the files that the profiles name. A profile may name any file, so there is none if the
+ * rights that are ours may be more than those of the processes that were sampled. NULL: there is
+ * none.
+ */
+static struct source_reader *open_reported_source(const struct request *request, bool is_others)
+{
+    const struct source_folder folder = {.root = request->source ? request->source : "/",
+                                         .working = request->source ? request->source : ".",
+                                         .python_only = true};
+
+    if (!request->format->shows_source || request->no_source)
+        return NULL;
+    if (request->source || (!is_others && geteuid() != 0))
+        return source_reader_of_folder(&folder);
+    (void)fprintf(stderr,
+                  "pystrobe: no source lines: %s; --source DIR says below which directory "
+                  "files may be shown\n",
+                  is_others ? "the profiles belong to another user, and name the files"
+                            : "root may read more than the processes that name the files");
+    return NULL;
+}
+
 /* Appends the profile in the format that is asked for; `base`: as in struct format_view. */
 static enum pprof_rc add_format(const struct request *request, const struct report_sum *sum,
                                 const struct pprof *profile, size_t base, const char *title,
                                 struct buf *out)
 {
+    struct source_reader *reader = open_reported_source(request, sum->is_others);
     struct format_view view = {.profile = profile,
                                .type = base == FORMAT_NO_BASE ? sum->type : 0,
                                .base = base,
@@ -104,26 +141,40 @@ static enum pprof_rc add_format(const struct request *request, const struct repo
                                .duration_ns = sum->duration_ns,
                                .period = sum->period,
                                .made_by = version_agent,
-                               .source = request->no_source ? NULL : output_source};
+                               .source = reader ? read_reported_source : NULL,
+                               .ctx = reader};
     struct pprof_stacks *stacks;
     enum pprof_rc rc = pprof_stacks_new(profile, &stacks);
 
-    if (rc != PPROF_OK)
-        return rc;
-    view.stacks = stacks;
-    rc = request->format->write(&view, out);
-    pprof_stacks_free(stacks);
+    if (rc == PPROF_OK) {
+        view.stacks = stacks;
+        rc = request->format->write(&view, out);
+        pprof_stacks_free(stacks);
+        source_reader_explain(reader);
+    }
+    source_reader_end(reader);
     return rc;
 }
 
-/* Puts out what was made, or says why it was not. */
-static int output_report(const struct request *request, enum pprof_rc rc, const struct buf *out)
+/* Who may read a report: not more than may read its profiles, and none of root's source files. */
+static enum output_readers readers_of_report(const struct request *request, bool is_private)
 {
+    const bool has_source =
+        request->source && request->format && request->format->shows_source && !request->no_source;
+
+    return geteuid() == 0 && (is_private || has_source) ? OUTPUT_OURS : OUTPUT_USUAL;
+}
+
+/* Puts out what was made, or says why it was not. */
+static int output_report(const struct request *request, bool is_private, enum pprof_rc rc,
+                         const struct buf *out)
+{
+    const enum output_readers readers = readers_of_report(request, is_private);
     struct err err = {""};
 
     if (rc != PPROF_OK)
         err_set(&err, "%s", pprof_rc_text(rc));
-    if (rc == PPROF_OK && output_write(request->output, out, &err))
+    if (rc == PPROF_OK && output_write(request->output, out, readers, &err))
         return EXIT_OK;
     (void)fprintf(stderr, "pystrobe: %s\n", err.text);
     return EXIT_FAILED;
@@ -161,7 +212,7 @@ static int report_profiles(const struct request *request, char **paths, size_t c
     name_report(request, paths, count, title);
     if (!sum.profile)
         status = EXIT_FAILED;
-    else if (output_report(request,
+    else if (output_report(request, sum.is_private,
                            request->format
                                ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
                                : add_top_functions(request, &sum, &out),
@@ -186,7 +237,7 @@ static int report_difference(const struct request *request, const struct report_
         rc = add_format(request, &sums[1], profile, 1, title, &out);
     else if (rc == PPROF_OK)
         rc = report_changes(profile, &sums[1].chosen, request->top, &out);
-    status = output_report(request, rc, &out);
+    status = output_report(request, sums[0].is_private || sums[1].is_private, rc, &out);
     buf_finish(&out);
     pprof_free(profile);
     return status;
@@ -283,6 +334,7 @@ static const struct option_row rows[] = {
     {"store", 's', OPTION_READ, .read = read_store, .optional = true},
     {"service", 'S', OPTION_TEXT, FIELD(service)},
     {"since", 0, OPTION_DURATION, FIELD(since_ns)},
+    {"source", 0, OPTION_TEXT, FIELD(source)},
     {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
     {"json", 'j', OPTION_CALL, FIELD(format_name), .read = read_json},
     {.name = NULL},

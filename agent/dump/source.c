@@ -2,17 +2,8 @@
 /* source.c - see source.h. */
 #include "agent/dump/source.h"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "base/file.h"
-#include "base/proc_stat.h"
 
 /* Where every so many lines begin is noted, so that no lookup scans more. */
 enum { STRIDE = 256 };
@@ -27,33 +18,20 @@ struct file {
 };
 
 struct source {
-    int root_fd, cwd_fd; /* cwd_fd: -1 if there is none */
+    struct source_reader *reader; /* owned */
     struct file files[SOURCE_FILES_MAX];
     size_t count, bytes;
 };
 
-struct source *source_open_at(const char *root, const char *cwd)
+struct source *source_open(struct source_reader *reader)
 {
-    struct source *source = calloc(1, sizeof(*source));
+    struct source *source = reader ? calloc(1, sizeof(*source)) : NULL;
 
-    if (!source)
-        return NULL;
-    source->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    source->cwd_fd = open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (source->root_fd >= 0)
-        return source;
-    source_close(source);
-    return NULL;
-}
-
-struct source *source_open(pid_t pid)
-{
-    const pid_t living = proc_living_thread(pid);
-    char root[64], cwd[64];
-
-    (void)snprintf(root, sizeof(root), "/proc/%d/root", (int)living);
-    (void)snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)living);
-    return source_open_at(root, cwd);
+    if (source)
+        source->reader = reader;
+    else
+        source_reader_end(reader);
+    return source;
 }
 
 void source_close(struct source *source)
@@ -65,38 +43,14 @@ void source_close(struct source *source)
         free(source->files[i].text);
         free(source->files[i].starts);
     }
-    if (source->root_fd >= 0)
-        (void)close(source->root_fd);
-    if (source->cwd_fd >= 0)
-        (void)close(source->cwd_fd);
+    source_reader_end(source->reader);
     free(source);
 }
 
-/*
- * Opens a regular file. An absolute name starts at the target's root, and so do links; a
- * relative one at its working directory, and may not lead out of that.
- */
-static int open_inside(const struct source *source, const char *name, size_t *size)
+void source_explain(const struct source *source)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
-    bool absolute = name[0] == '/';
-    char path[64];
-    struct stat st;
-    int path_fd, fd = -1;
-
-    how.resolve |= absolute ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
-    path_fd = (int)syscall(SYS_openat2, absolute ? source->root_fd : source->cwd_fd, name, &how,
-                           sizeof(how));
-    if (path_fd < 0)
-        return -1;
-    /* Opened for reading only once it is known what it is: a FIFO or a device may act on that. */
-    if (fstat(path_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_FILE_MAX) {
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        *size = (size_t)st.st_size;
-    }
-    (void)close(path_fd);
-    return fd;
+    if (source)
+        source_reader_explain(source->reader);
 }
 
 /* Makes \n of all ends of lines, as Python does, and drops a byte order mark. */
@@ -141,18 +95,23 @@ static bool note_starts(struct file *file)
     return true;
 }
 
+/* Takes over the bytes of `text`, which are not empty. */
+static void take_text(struct file *file, struct buf *text)
+{
+    file->text = (char *)text->data;
+    file->size = text->size;
+    buf_init(text, 0);
+}
+
 static bool load_source_file(const struct source *source, struct file *file)
 {
-    int fd = open_inside(source, file->name, &file->size);
-    bool done;
+    struct buf text;
 
-    if (fd < 0)
-        return false;
-    if (file->size <= SOURCE_BYTES_MAX - source->bytes)
-        file->text = malloc(file->size + 1);
-    done = file->text && file_read(fd, file->text, file->size, &file->size);
-    (void)close(fd);
-    if (!done)
+    buf_init(&text, SOURCE_BYTES_MAX - source->bytes);
+    if (source_reader_read(source->reader, file->name, &text) && text.size > 0)
+        take_text(file, &text);
+    buf_finish(&text);
+    if (!file->text)
         return false;
     clean(file);
     return note_starts(file);

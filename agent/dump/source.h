@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - finds the lines of the target's source files, inside the target's own root.
+ * source.h - finds the lines of the target's source files.
  *
  * Shape:  source_open, source_line..., source_close.
- * Trust:  the target says which file and line, so it may name anything. Links do not lead
- *         out of its root, and only regular files are opened. Whose rights open them is the
- *         caller's matter (credentials.h).
+ * Trust:  the target says which file and line, so it may name anything; source_reader.h decides
+ *         what is opened.
  * Beware: a file may be newer than the code that runs; nothing tells.
  */
 #ifndef AGENT_DUMP_SOURCE_H
@@ -14,12 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "agent/dump/source_reader.h"
 #include "base/err.h"
 
 enum {
-    SOURCE_FILE_MAX = 8 << 20,   /* bytes; a larger file has no lines */
     SOURCE_LINE_MAX = 4096,      /* bytes; a longer line is cut */
     SOURCE_FILES_MAX = 1024,     /* files that are remembered; others have no lines */
     SOURCE_BYTES_MAX = 128 << 20 /* of all of them */
@@ -40,17 +38,18 @@ struct source_line {
 struct source;
 
 /*
- * Prepares for the files of a process.
+ * Takes over `reader`; NULL: there is none.
  *
- * Gives: NULL: out of memory, or its root cannot be opened.
+ * Gives: NULL: out of memory, or there is no reader.
  */
-MUST_CHECK struct source *source_open(pid_t pid);
-
-/* The same for any directory as the root, and another one that relative names start from. */
-MUST_CHECK struct source *source_open_at(const char *root, const char *cwd);
+MUST_CHECK struct source *source_open(struct source_reader *reader);
 
 /* Ends it. NULL is fine. */
 void source_close(struct source *source);
+
+/* Says on the standard error if lines are missing because files did not come in time. NULL is fine.
+ */
+void source_explain(const struct source *source);
 
 /*
  * Finds line `number` (1 is the first) of `file`, as a code object names it.

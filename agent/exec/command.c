@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/host/exits.h"
 #include "agent/proc/proc.h"
 
@@ -134,5 +135,5 @@ size_t command_descendants(pid_t *out, size_t max)
 
 bool command_is_ours(pid_t pid)
 {
-    return proc_descends(pid, getpid());
+    return proc_descends(pid, getpid()) && !child_process_is_ours(pid);
 }

@@ -45,7 +45,8 @@ int command_wait(struct command *child);
  * many there are. */
 size_t command_descendants(pid_t *out, size_t max);
 
-/* True if the process descends from us. */
+/* True if the process descends from us, and is no process of our own that child_process.h started.
+ */
 MUST_CHECK bool command_is_ours(pid_t pid);
 
 #endif

@@ -6,18 +6,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/fsuid.h>
 
 #include "base/proc_stat.h"
 
-enum { GROUPS_MAX = 256, GROUPS_TEXT_MAX = 4096, FILE_SYSTEM_ID = 3 };
-
-struct credentials {
-    uid_t user;
-    gid_t group;
-    gid_t groups[GROUPS_MAX];
-    size_t group_count;
-};
+enum { GROUPS_TEXT_MAX = 4096, FILE_SYSTEM_ID = 3 };
 
 /* The numbers of a line of /proc/PID/status; gives how many. */
 static size_t read_ids(const char *at, gid_t *out, size_t max)
@@ -35,7 +29,7 @@ static size_t read_ids(const char *at, gid_t *out, size_t max)
     return count;
 }
 
-static bool read_rights(pid_t pid, struct credentials *out)
+bool credentials_read(pid_t pid, struct credentials *out)
 {
     char user[64], group[64], groups[GROUPS_TEXT_MAX];
     const struct proc_status_field fields[] = {{"Uid:", user, sizeof(user)},
@@ -52,23 +46,27 @@ static bool read_rights(pid_t pid, struct credentials *out)
     if (read_ids(group, ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
         return false;
     out->group = ids[FILE_SYSTEM_ID];
-    out->group_count = read_ids(groups, out->groups, GROUPS_MAX);
+    out->group_count = read_ids(groups, out->groups, CREDENTIALS_GROUPS_MAX);
     return true;
 }
 
-bool assume_credentials(pid_t pid)
+bool credentials_assume(const struct credentials *credentials)
 {
     const uid_t no_user = (uid_t)-1; /* changes nothing, tells what is */
-    struct credentials credentials;
 
-    if (!read_rights(pid, &credentials))
-        return false;
-    if (credentials.user == (uid_t)setfsuid(no_user))
+    if (credentials->user == (uid_t)setfsuid(no_user))
         return true; /* the same user: it may read what it owns */
-    if (setgroups(credentials.group_count, credentials.groups) != 0)
+    if (setgroups(credentials->group_count, credentials->groups) != 0)
         return false;
-    (void)setfsgid(credentials.group);
-    (void)setfsuid(credentials.user); /* the kernel takes away what overrides permissions, too */
-    return (gid_t)setfsgid((gid_t)-1) == credentials.group &&
-           (uid_t)setfsuid(no_user) == credentials.user;
+    (void)setfsgid(credentials->group);
+    (void)setfsuid(credentials->user); /* the kernel takes away what overrides permissions, too */
+    return (gid_t)setfsgid((gid_t)-1) == credentials->group &&
+           (uid_t)setfsuid(no_user) == credentials->user;
+}
+
+bool credentials_same(const struct credentials *one, const struct credentials *other)
+{
+    return one->user == other->user && one->group == other->group &&
+           one->group_count == other->group_count &&
+           memcmp(one->groups, other->groups, one->group_count * sizeof(*one->groups)) == 0;
 }

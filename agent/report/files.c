@@ -184,17 +184,20 @@ static bool read_profile_bytes(int fd, struct buf *out, struct err *err)
     return false;
 }
 
-bool report_read(const char *path, struct buf *out, struct err *err)
+bool report_read(const char *path, struct buf *out, struct stat *info, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved;
     struct stat stat;
-    bool good = false;
+    bool good = false, known;
 
     if (fd < 0) {
         err_set(err, "%s", strerror(errno));
         return false;
     }
-    if (fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
+    known = fstat(fd, &stat) == 0;
+    if (known && info)
+        *info = stat;
+    if (known && !S_ISREG(stat.st_mode))
         err_set(err, "not a regular file");
     else
         good = read_profile_bytes(fd, out, err);

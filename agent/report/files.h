@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -43,10 +44,10 @@ MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int
 void report_files_finish(struct report_files *files);
 
 /*
- * Reads a regular file to the end of `out`.
+ * Reads a regular file to the end of `out`. `info`: what stat(2) tells of it; may be NULL.
  *
  * Errors: false; `err` says what, and errno is ENOENT only if there is no such file.
  */
-MUST_CHECK bool report_read(const char *path, struct buf *out, struct err *err);
+MUST_CHECK bool report_read(const char *path, struct buf *out, struct stat *info, struct err *err);
 
 #endif

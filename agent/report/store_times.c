@@ -145,7 +145,7 @@ static void add_file(struct line *line, const char *path, int64_t pid)
     struct buf bytes;
 
     buf_init(&bytes, FILE_BYTES_MAX);
-    if (report_read(path, &bytes, &err) &&
+    if (report_read(path, &bytes, NULL, &err) &&
         pprof_decode(bytes.data, bytes.size, STORE_QUERY_BYTES_MAX, &file, &err) == PPROF_OK) {
         if (pid)
             add_own_point(line, &file, pid);

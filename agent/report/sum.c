@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/report/files.h"
 #include "agent/report/report.h"
@@ -146,17 +147,26 @@ static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const s
     return rc;
 }
 
+static void note_access(struct report_sum *sum, const struct stat *info)
+{
+    sum->is_others = sum->is_others || info->st_uid != geteuid();
+    sum->is_private = sum->is_private || !(info->st_mode & S_IROTH);
+}
+
 bool report_sum_add(struct report_sum *sum, const char *path, bool may_go)
 {
+    struct stat info = {.st_uid = (uid_t)-1};
     struct err err = {""};
     struct buf bytes;
     bool good;
 
     buf_init(&bytes, FILE_MAX);
-    if (report_read(path, &bytes, &err))
+    if (report_read(path, &bytes, &info, &err)) {
+        note_access(sum, &info);
         good = add_bytes(sum, path, &bytes, &err) == PPROF_OK;
-    else
+    } else {
         good = may_go && errno == ENOENT;
+    }
     buf_finish(&bytes);
     if (!good)
         (void)fprintf(stderr, "pystrobe: %s: %s\n", path, err.text);

@@ -20,6 +20,8 @@ struct report_sum {
     size_t type;           /* the place of that value in the profile */
     struct pprof_type chosen;
     size_t file_count;
+    bool is_others;            /* a file belongs to another user than ours */
+    bool is_private;           /* a file cannot be read by everyone */
     int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
     int64_t duration_ns;       /* of all files together */
     int64_t period;            /* of the first file */

@@ -48,8 +48,10 @@ struct engine_settings {
      * must be set. */
     bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out);
     const struct engine_callbacks *callbacks; /* static */
-    int messages_fd;                          /* engine_run returns when it is readable; 0: none */
-    struct heartbeat *heartbeat;              /* says which process is read; NULL: none */
+    /* A process that was chosen is sampled from now on. May be NULL. */
+    void (*chosen_began)(void *ctx, pid_t pid);
+    int messages_fd;             /* engine_run returns when it is readable; 0: none */
+    struct heartbeat *heartbeat; /* says which process is read; NULL: none */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     /* A process hangs, or has stopped hanging. The callback may read it. May be NULL. */

@@ -287,6 +287,8 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
+    if (e->settings.chosen_began)
+        e->settings.chosen_began(e->settings.ctx, id.pid);
     if (e->finder)
         e->stats.attached += finder_began(e->finder, id);
     else

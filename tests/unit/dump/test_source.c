@@ -2,7 +2,7 @@
 /* test_source.c - source lines come from regular files inside the root, and from nowhere else. */
 #include <sys/inotify.h>
 
-#include "agent/dump/source.h"
+#include "tests/unit/dump/source_of_tree.h"
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
@@ -12,7 +12,7 @@ static struct source *open_root(void)
     struct source *source;
 
     tree_needs_openat2();
-    source = source_open_at(tree_path("root"), tree_path("root/srv"));
+    source = source_of_tree(tree_path("root"), tree_path("root/srv"));
     assert_non_null(source);
     return source;
 }
@@ -123,7 +123,7 @@ static void does_not_follow_the_links_of_proc(void **state)
 
     (void)state;
     tree_needs_openat2();
-    source = source_open_at("/", "/");
+    source = source_of_tree("/", "/");
     assert_non_null(source);
     assert_false(source_line(source, "/proc/self/root/etc/passwd", 1, &line));
     assert_true(source_line(source, "/etc/passwd", 1, &line));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - a dump reads like a traceback and cannot drive a terminal. */
 #include "tests/unit/dump/example.h"
+#include "tests/unit/dump/source_of_tree.h"
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
@@ -26,7 +27,7 @@ static const char *show_frame(const struct cpy_frame *frame, bool colour)
 
     tree_needs_openat2();
     dump.colour = colour;
-    dump.source = source_open_at(tree, tree);
+    dump.source = source_of_tree(tree, tree);
     assert_non_null(dump.source);
     text = example_show(&dump, dump_text);
     source_close(dump.source);

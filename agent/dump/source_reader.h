@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_reader.h - a child process that reads source files for us, with a limit of time.
+ *
+ * A process that is dumped or recorded says which file its code is from, so it may name anything.
+ * The child opens the file in that process's root and with its rights, so nothing is shown that the
+ * process could not read. The file may lie on a file system that does not answer: then the child
+ * hangs, and we go on without it.
+ *
+ * Shape:   source_owner_find before the process's memory is read, source_reader_of_owner, or
+ *          source_reader_of_folder; source_reader_read for each file; source_reader_end.
+ * Threads: a reader belongs to one thread.
+ * Trust:   names may be anything; what is no regular file is never opened for reading. Links do not
+ *          lead out of the root.
+ */
+#ifndef AGENT_DUMP_SOURCE_READER_H
+#define AGENT_DUMP_SOURCE_READER_H
+
+#include <stdbool.h>
+
+#include "agent/proc/credentials.h"
+#include "agent/proc/proc.h"
+#include "base/buf.h"
+#include "base/time_units.h"
+
+enum { SOURCE_FILE_MAX = 8 << 20 }; /* bytes; a larger file is not read */
+
+/* How long all reads of one reader may take together. */
+#define SOURCE_WAIT_NS (5 * NS_PER_S)
+
+/* What decides which files a process can read. */
+struct source_owner {
+    struct proc_id id;
+    struct credentials credentials;
+    char mounts[64], root[256]; /* links of /proc, to be compared only */
+};
+
+/*
+ * Finds them. Do it before the process's memory is read: a process that executes a program of
+ * another user later has that user's rights, but not for names that it gave before.
+ *
+ * Gives: false: they cannot be read.
+ * Cost:  reads files of /proc that never block.
+ */
+MUST_CHECK bool source_owner_find(pid_t pid, struct source_owner *out);
+
+/* True if both can read the same files, and see them at the same places. */
+MUST_CHECK bool source_owner_same(const struct source_owner *one, const struct source_owner *other);
+
+struct source_reader;
+
+/*
+ * Starts a reader of what a process can read.
+ *
+ * Gives: NULL: no child can be started, or out of memory.
+ */
+MUST_CHECK struct source_reader *source_reader_of_owner(const struct source_owner *owner);
+
+/* Files that are read with our own rights. All is borrowed for the call. */
+struct source_folder {
+    const char *root;    /* the directory that absolute names start from; a name may have it in
+                            front or not */
+    const char *working; /* the one that relative names start from, and may not leave */
+    bool python_only;    /* no file whose real name is not that of a Python source */
+};
+
+/* Starts a reader of these. Gives: as above. */
+MUST_CHECK struct source_reader *source_reader_of_folder(const struct source_folder *folder);
+
+/*
+ * Appends a file's bytes.
+ *
+ * Gives: false: it cannot be read, is no regular file or too large, or `reader` has given up or is
+ *        NULL.
+ * Cost:  waits until SOURCE_WAIT_NS are used up by all calls together; from then on nothing is
+ *        read.
+ */
+MUST_CHECK bool source_reader_read(struct source_reader *reader, const char *file, struct buf *out);
+
+/* True if SOURCE_WAIT_NS were used up. */
+bool source_reader_gave_up(const struct source_reader *reader);
+
+/* Says on the standard error that source lines are missing, if `reader` has given up. */
+void source_reader_explain(const struct source_reader *reader);
+
+/* Ends it. NULL is fine. */
+void source_reader_end(struct source_reader *reader);
+
+#endif

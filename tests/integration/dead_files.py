@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file system whose server never answers a read: what a stopped NFS or FUSE server leaves of a mount.
+
+`python3 dead_files.py DIRECTORY [kill]`, as root, mounts it and prints a line once it is there. Every name in it is a
+regular file of 4 KiB that everyone may read. The read ends when this program ends; until then not even SIGKILL ends
+it, or with `kill` nothing but SIGKILL.
+
+Source: include/uapi/linux/fuse.h of the kernel.
+"""
+
+import ctypes
+import os
+import stat
+import struct
+import subprocess
+import sys
+
+LOOKUP, FORGET, GETATTR, OPEN, READ, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 26, 36, 42
+ENOSYS = 38
+ASYNC_READ = 1
+FOREVER_S = 3600
+ROOT, FILE = 1, 2
+
+
+def attributes(node):
+    mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o644
+    return struct.pack("<6Q10I", node, 0 if node == ROOT else 4096, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+
+def answer_to(opcode, node, flags):
+    """The body of the answer; None: the kernel knows no such call."""
+    if opcode == INIT:
+        return struct.pack("<4I2H2I2H8I", 7, 31, 0, flags, 12, 9, 65536, 1, 1, 0, *[0] * 8)
+    if opcode == LOOKUP:
+        return struct.pack("<4Q2I", FILE, 1, FOREVER_S, FOREVER_S, 0, 0) + attributes(FILE)
+    if opcode == GETATTR:
+        return struct.pack("<Q2I", FOREVER_S, 0, 0) + attributes(node)
+    if opcode == OPEN:
+        return struct.pack("<Q2I", 1, 0, 0)
+    return None
+
+
+def serve(fd, flags):
+    while True:
+        try:
+            request = os.read(fd, 1 << 17)
+        except OSError:
+            return
+        _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
+        if opcode in (READ, FORGET, BATCH_FORGET, INTERRUPT):
+            continue
+        body = answer_to(opcode, node, flags)
+        error = 0 if body is not None else -ENOSYS
+        os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), error, unique) + (body or b""))
+
+
+def main():
+    fd = os.open("/dev/fuse", os.O_RDWR)
+    options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"dead", os.fsencode(sys.argv[1]), b"fuse", 6, options.encode()) != 0:
+        sys.exit("mount: " + os.strerror(ctypes.get_errno()))
+    print("mounted", flush=True)
+    serve(fd, ASYNC_READ if "kill" in sys.argv[2:] else 0)
+
+
+class DeadFiles:
+    """with DeadFiles(path): it is mounted there. Once it ends, all reads have failed."""
+
+    def __init__(self, path, *words):
+        self.path = path
+        self.words = words
+
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, __file__, str(self.path), *self.words], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "mounted\n":
+            self.reason = self.process.communicate()[1].strip()
+            return None
+        return self
+
+    def __exit__(self, *what):
+        self.process.kill()
+        self.process.communicate()
+        subprocess.run(["umount", "-l", str(self.path)], stderr=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
