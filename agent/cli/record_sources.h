@@ -7,8 +7,9 @@
  * file is read.
  *
  * Shape:   record_sources_consider before a process is read, record_sources_begin once it is
- *          sampled, record_sources_read for each file, record_sources_explain,
- * record_sources_finish. All zero bytes is an empty one. Threads: one.
+ *          sampled, record_sources_choose for each profile, record_sources_read for each file,
+ *          record_sources_explain, record_sources_finish. All zero bytes is an empty one.
+ * Threads: one.
  */
 #ifndef AGENT_CLI_RECORD_SOURCES_H
 #define AGENT_CLI_RECORD_SOURCES_H

@@ -291,7 +291,7 @@ struct incoming {
     bool over, found;
 };
 
-static bool take_message(void *ctx, uint32_t kind, const void *bytes, size_t size)
+static bool take_answer_part(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct incoming *incoming = ctx;
 
@@ -318,7 +318,8 @@ static bool receive_answer(struct source_reader *reader, uint64_t deadline_ns,
             return false;
         }
         (void)poll(&fds, 1, (int)((deadline_ns - now_ns) / NS_PER_MS + 1));
-        if (ipc_channel_receive(&reader->child.channel, take_message, incoming) != IPC_CHANNEL_OK)
+        if (ipc_channel_receive(&reader->child.channel, take_answer_part, incoming) !=
+            IPC_CHANNEL_OK)
             return false;
     }
     return true;
