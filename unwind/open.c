@@ -85,7 +85,7 @@ bool cpy_find_another(const struct cpy_target *t, struct cpy_info *out)
     struct found found = {.binary = {.file = ""}};
 
     if (t->process.proc_fd < 0 ||
-        find_another(t->process.mem, t->process.proc_fd, t->found.runtime, &found) != CPY_OK)
+        find_another(t->process.mem, t->process.proc_fd, &t->found, &found) != CPY_OK)
         return false;
     *out = (struct cpy_info){.hexversion = found.hexversion,
                              .free_threaded = found.layout.free_threaded,

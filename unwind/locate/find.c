@@ -182,6 +182,7 @@ static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_ma
                                 : try_memory(mem, &image, out, err);
     if (rc == CPY_OK)
         note_binary(mem, map, &image, &out->binary);
+    out->object = map->start;
     return rc == CPY_RACED ? CPY_FOREIGN : rc; /* what cannot be read is not it */
 }
 
@@ -255,20 +256,23 @@ enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out, struct
     return rc;
 }
 
-enum cpy_rc find_another(struct mem *mem, int proc_fd, cpy_addr first, struct found *out)
+enum cpy_rc find_another(struct mem *mem, int proc_fd, const struct found *first, struct found *out)
 {
     const int dir_fd = proc_living_dir(proc_fd);
+    const struct proc_map *map;
     enum cpy_rc rc = CPY_FOREIGN;
     struct maps maps;
 
     if (dir_fd < 0)
         return CPY_FOREIGN;
     if (maps_read(dir_fd, &maps, NULL) == CPY_OK) {
-        for (size_t i = 0; i < maps.count && rc != CPY_OK; i++)
-            if (is_likely(&maps, i) &&
-                try_object(mem, dir_fd, &maps.maps[i], PASS_LIKELY, out, NULL) == CPY_OK &&
-                out->runtime != first)
+        for (size_t i = 0; i < maps.count && rc != CPY_OK; i++) {
+            map = &maps.maps[i];
+            if (is_likely(&maps, i) && map->start != first->object &&
+                try_object(mem, dir_fd, map, PASS_LIKELY, out, NULL) == CPY_OK &&
+                out->runtime != first->runtime)
                 rc = CPY_OK;
+        }
         maps_finish(&maps);
     }
     (void)close(dir_fd);

@@ -17,6 +17,7 @@ struct found {
     uint32_t hexversion;
     struct layout layout;
     struct cpy_binary binary; /* where it was found; "" in a memory image */
+    cpy_addr object;          /* where that is mapped; 0 in a memory image */
 };
 
 /*
@@ -30,13 +31,13 @@ MUST_CHECK enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *
                                     struct err *err);
 
 /*
- * Finds another interpreter that lives in the process beside the one whose runtime state is at
- * `first`: the program's own, or one of a libpython that exports its runtime.
+ * Finds another interpreter that lives in the process beside `first`: the program's own, or one of
+ * a libpython that exports its runtime.
  *
  * Errors: CPY_FOREIGN: there is none, or the process cannot be looked into.
- * Cost:   as find_runtime.
+ * Cost:   reads the memory map, and a few ELF tables of the program and of each other libpython.
  */
-MUST_CHECK enum cpy_rc find_another(struct mem *mem, int proc_fd, cpy_addr first,
+MUST_CHECK enum cpy_rc find_another(struct mem *mem, int proc_fd, const struct found *first,
                                     struct found *out);
 
 /*
