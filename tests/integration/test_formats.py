@@ -238,7 +238,7 @@ def test_the_flame_graphs_page_is_whole_by_itself(recording, write):
 
 
 def test_the_heat_map_has_the_source_lines(recording, write, tmp_path):
-    _, data = data_of(write("heatmap", "--value", "cpu"))
+    _, data = data_of(write("heatmap", "--value", "cpu", "--source", "/"))
     bare = data_of(write("heatmap", "--no-source"))[1]
     file = next(i for i, entry in enumerate(data["files"]) if entry[0].endswith("program.py"))
     burn = next(i for i, function in enumerate(data["functions"]) if function[0] == "burn")
@@ -360,7 +360,7 @@ def test_a_browser_shows_the_pages(write):
         return {found, before, after, whole, boxes, focus: document.activeElement.getAttribute("aria-level"),
                 rows: document.querySelectorAll("#top tbody tr").length};
     """)
-    heat = chromium.run(write("heatmap"), r"""
+    heat = chromium.run(write("heatmap", "--source", "/"), r"""
         const button = document.querySelector("#code tbody button");
         button.click();
         const first = document.getElementById("calls").textContent;
