@@ -340,8 +340,11 @@ static void *run(void *argument)
 
 static void end_runner(struct runner *runner)
 {
+    uint64_t age;
+
     runner->stops = runner->ends = true;
     assert_int_equal(pthread_join(runner->thread, NULL), 0);
+    AWAIT(proc_thread_age(getpid(), runner->tid, &age) == PROC_GONE); /* a moment later */
 }
 
 /* CPU time that goes to the stack of a thread which has run, and is not in the next sample. */
