@@ -87,6 +87,23 @@ static bool has_main_module(const struct cpy_target *t, uint64_t thread_id)
     return false;
 }
 
+/* 3.13 and later: true for the state that lies in the main interpreter itself. The thread that
+ * began Python has it, and after its end another one may. */
+static bool is_initial(const struct cpy_target *t, const struct listed *thread)
+{
+    const struct interp *interp = &t->list.interps[thread->interp];
+
+    return interp->id == 0 && thread->words.addr - interp->addr < t->found.layout.interp.size;
+}
+
+static bool has_initial(const struct cpy_target *t)
+{
+    for (size_t i = 0; i < t->list.thread_count; i++)
+        if (is_initial(t, &t->list.threads[i]))
+            return true;
+    return false;
+}
+
 /* True for the process's main thread, whichever interpreter it runs. */
 static bool is_main(const struct cpy_target *t, const struct listed *thread)
 {
@@ -97,7 +114,8 @@ static bool is_main(const struct cpy_target *t, const struct listed *thread)
     if (interp->id != 0)
         return has_main_module(t, thread->words.thread_id);
     if (interp->threads_main == 0) /* embedded: no main module runs */
-        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->process.tids.inner_pid;
+        return is_initial(t, thread) || (thread->inner_tid != 0 && !has_initial(t) &&
+                                         thread->inner_tid == (uint64_t)t->process.tids.inner_pid);
     return thread->words.addr == interp->threads_main;
 }
 

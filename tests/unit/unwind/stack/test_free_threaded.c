@@ -353,6 +353,36 @@ static void shows_no_stack_where_the_list_of_copies_cannot_be(void **state)
     cpy_close(p.target);
 }
 
+/* The thread that is said to be the main one; all others are not. */
+static void note_main(void *ctx, const struct cpy_thread *thread)
+{
+    pid_t *main_tid = ctx;
+
+    if (!(thread->status & CPY_STATUS_MAIN))
+        return;
+    assert_int_equal(*main_tid, 0);
+    *main_tid = thread->tid;
+}
+
+/* No main module runs in a program that embeds Python. */
+static void takes_the_thread_that_began_python_for_the_main_one(void **state)
+{
+    struct process p;
+    pid_t main_tid;
+
+    (void)state;
+    for (unsigned minor = 13; minor <= 15; minor++) {
+        main_tid = 0;
+        make_process(&p, minor);
+        fake_put64(p.fake, p.interp + p.fake->layout.interp.threads_main, 0);
+        assert_true(p.interp < p.main && p.main < p.worker);
+        p.target->found.layout.interp.size = (uint32_t)(p.worker - p.interp);
+        assert_int_equal(cpy_sample(p.target, note_main, &main_tid), CPY_OK);
+        assert_int_equal(main_tid, MAIN_TID);
+        cpy_close(p.target);
+    }
+}
+
 int main(void)
 {
     static unsigned minors[] = {13, 14, 15};
@@ -361,6 +391,7 @@ int main(void)
 #test " 3." #i "t", test, NULL, NULL, &minors[(i)-FAKE_FIRST_MINOR] \
     }
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_the_thread_that_began_python_for_the_main_one),
         OF(gives_the_exact_stacks_names_and_lines, 13),
         OF(gives_the_exact_stacks_names_and_lines, 14),
         OF(gives_the_exact_stacks_names_and_lines, 15),
