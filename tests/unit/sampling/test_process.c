@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +324,8 @@ static void gives_cpu_time_to_the_state_that_the_thread_runs_now(void **state)
 struct runner {
     pthread_t thread;
     _Atomic pid_t tid;
-    _Atomic bool stops, ends;
+    _Atomic bool stops;
+    sem_t ends;
 };
 
 static void *run(void *argument)
@@ -333,8 +335,8 @@ static void *run(void *argument)
     runner->tid = (pid_t)syscall(SYS_gettid);
     while (!runner->stops) {
     }
-    while (!runner->ends)
-        (void)usleep(1000);
+    while (sem_wait(&runner->ends) != 0) {
+    }
     return NULL;
 }
 
@@ -342,7 +344,8 @@ static void end_runner(struct runner *runner)
 {
     uint64_t age;
 
-    runner->stops = runner->ends = true;
+    runner->stops = true;
+    assert_int_equal(sem_post(&runner->ends), 0);
     assert_int_equal(pthread_join(runner->thread, NULL), 0);
     AWAIT(proc_thread_age(getpid(), runner->tid, &age) == PROC_GONE); /* a moment later */
 }
@@ -352,7 +355,9 @@ static uint64_t tail_of(struct fixture *f, bool has_ended)
 {
     struct runner runner = {.stops = false};
     uint64_t now = NS_PER_S, before;
+    struct proc_stat stat;
 
+    assert_int_equal(sem_init(&runner.ends, 0, 0), 0);
     assert_int_equal(pthread_create(&runner.thread, NULL, run, &runner), 0);
     AWAIT(runner.tid != 0);
     stand_in(f->target);
@@ -368,6 +373,8 @@ static uint64_t tail_of(struct fixture *f, bool has_ended)
     runner.stops = true;
     if (has_ended)
         end_runner(&runner);
+    else
+        AWAIT(proc_stat_read_thread(getpid(), runner.tid, &stat) == PROC_OK && stat.state == 'S');
     for (size_t i = 0; i < f->process.thread_count; i++)
         f->process.threads[i].state +=
             f->process.threads[i].ran ? 8 : 0; /* another one is there now */

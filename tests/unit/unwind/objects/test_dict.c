@@ -193,10 +193,11 @@ static void finds_no_int_in_an_empty_dict_or_one_of_str(void **state)
     struct object_slot found = {7, 7};
 
     (void)state;
-    for (uint8_t kind = KEYS_UNICODE; kind <= KEYS_SPLIT; kind++) {
-        assert_int_equal(
-            object_dict_find_int(&fake->reader, fake_dict(fake, kind, &item, 1), INT_KEY, &found),
-            CPY_OK);
+    for (unsigned kind = KEYS_UNICODE; kind <= KEYS_SPLIT; kind++) {
+        assert_int_equal(object_dict_find_int(&fake->reader,
+                                              fake_dict(fake, (uint8_t)kind, &item, 1), INT_KEY,
+                                              &found),
+                         CPY_OK);
         assert_int_equal(found.value, 0);
     }
     assert_int_equal(
