@@ -375,9 +375,12 @@ static uint64_t tail_of(struct fixture *f, bool has_ended)
         end_runner(&runner);
     else
         AWAIT(proc_stat_read_thread(getpid(), runner.tid, &stat) == PROC_OK && stat.state == 'S');
-    for (size_t i = 0; i < f->process.thread_count; i++)
-        f->process.threads[i].state +=
-            f->process.threads[i].ran ? 8 : 0; /* another one is there now */
+    for (size_t i = 0; i < f->process.thread_count; i++) {
+        if (f->process.threads[i].tid != runner.tid)
+            continue;
+        f->process.threads[i].ran = true; /* as it had, unless it had no CPU just then */
+        f->process.threads[i].state += 8; /* another one is there now */
+    }
     assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     process_commit(&f->process, f->process.last_ns);
     if (!has_ended)
