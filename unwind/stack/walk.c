@@ -18,8 +18,9 @@ enum {
     CFRAME_FROM_CURRENT = 16, /* bytes of a _PyCFrame from its current_frame on */
     FRAME_MAX = 512,          /* bytes of a frame */
     FRAME_OBJECT_MAX = 512,   /* bytes of a compiled function's frame object before its frame */
-    OWNED_BY_THREAD = 0,      /* `owner` of a plain frame, from 3.11 on */
-    PAGE = 4096,              /* the smallest there is */
+    ALONE_LOOKS = 4,
+    OWNED_BY_THREAD = 0,           /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,                   /* the smallest there is */
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
@@ -925,6 +926,30 @@ static const unsigned char *find_caller(const struct walk *walk, cpy_addr *addr)
 }
 
 /*
+ * True if a compiled function's frame is alone on the stack, as a module's is. A frame may name its
+ * caller only after it has become the current one, and names none before it is that no more: a
+ * function that is called again and again may be on its way in at one read, and on its way out at
+ * the next.
+ */
+static bool stays_alone(const struct walk *walk, const struct thread_words *thread)
+{
+    const struct layout *l = walk->reader->layout;
+    struct mem *mem = walk->reader->mem;
+    const bool once = mem->once;
+    cpy_addr current = 0, previous = 0;
+    const struct mem_range now[] = {{get_frame_pointer_addr(l, thread), &current, 8},
+                                    {walk->last + l->frame.previous, &previous, 8}};
+    bool alone = true;
+
+    mem->once = true; /* from the thread itself, and not from copies */
+    for (int i = 0; i < ALONE_LOOKS && alone; i++)
+        alone = mem_read_ranges(mem, now, 2) == CPY_OK && current == thread->current_frame &&
+                previous == 0;
+    mem->once = once;
+    return alone;
+}
+
+/*
  * CPY_RACED: the thread has moved on. Reads the generation, too.
  *
  * If the state was read after the frames ("late") it is newer than they are. Then, if the version
@@ -971,6 +996,8 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     if (current != thread->current_frame || cframe != thread->cframe || outermost_previous != 0)
         return CPY_RACED;
     if (leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0)
+        return CPY_RACED;
+    if (walk->compiled && walk->visits == 1 && !stays_alone(walk, thread))
         return CPY_RACED;
     return copied_caller && memcmp(caller, copied_caller, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
 }

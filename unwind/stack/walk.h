@@ -33,7 +33,8 @@
  *   entry frame with previous = 0, below the first frame in the data stack.
  * - Functions that were compiled by Nuitka link their frames without entry frames. The outermost
  *   frame of such a chain has a generator as its owner, lies in its own frame object, and still
- *   has previous = 0 when it is read again.
+ *   has previous = 0 when it is read again. One that is alone is read some times more: it may be
+ *   one that is called again and again, and is not linked yet.
  *
  * A greenlet that begins or ends has no frame. From 3.11 on that lasts while its data stack is
  * mapped and unmapped, and the stack is empty then. In 3.11 and 3.12 the record that has the

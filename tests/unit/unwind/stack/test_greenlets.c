@@ -362,6 +362,25 @@ static void notices_a_compiled_function_that_is_called_again_meanwhile(void **st
     }
 }
 
+static void notices_that_a_compiled_function_is_not_alone_after_all(void **state)
+{
+    (void)state;
+    for (unsigned minor = FIRST; minor <= LAST; minor++) {
+        struct fake *fake = fake_of(minor);
+        cpy_addr thread;
+        uint64_t reads;
+
+        (void)put_compiled(fake, &outermost_compiled);
+        thread = fake_thread(fake, outermost_compiled);
+        assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
+        assert_int_equal(got.depth, 1);
+        reads = fake->mem.reads;
+        fake->change = link_it_again;
+        fake->change_at = 2 * reads; /* the last one of the next walk */
+        assert_int_equal(walk_and_end(fake, thread), CPY_RACED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +398,7 @@ int main(void)
         cmocka_unit_test(takes_compiled_functions_without_entry_frames),
         cmocka_unit_test(refuses_a_generators_frame_without_an_entry_frame),
         cmocka_unit_test(notices_a_compiled_function_that_is_called_again_meanwhile),
+        cmocka_unit_test(notices_that_a_compiled_function_is_not_alone_after_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
