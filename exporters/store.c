@@ -38,8 +38,9 @@ enum {
 };
 
 struct store {
-    char *path; /* owned */
-    int root;   /* owned: the directory `path` */
+    char *path;            /* owned */
+    unsigned folder_flags; /* how `path` is opened */
+    int root;              /* owned: the directory `path` */
     uint64_t max_size_bytes, max_age_ns;
     struct store_index index; /* owned */
     struct store_index ahead; /* owned: files that are dated in the future */
@@ -72,13 +73,10 @@ static void note_shut(struct store *store, const char *service)
 }
 
 /* Opened anew by each scan, as the directory may have been removed and made again. */
-static bool open_root(struct store *store)
+static bool open_root(struct store *store, struct err *err)
 {
-    int root;
+    int root = folder_open(store->path, store->folder_flags, err);
 
-    if (!durable_make_path(store->path))
-        return false;
-    root = open(store->path, DIR_FLAGS);
     if (root < 0)
         return false;
     if (store->root >= 0)
@@ -208,8 +206,8 @@ static enum exporter_rc scan(struct store *store, struct err *err)
 {
     enum exporter_rc rc;
 
-    if (!open_root(store))
-        return set_store_error(store, "cannot be opened", err);
+    if (!open_root(store, err))
+        return EXPORTER_RETRY;
     store_index_finish(&store->index);
     store_index_finish(&store->ahead);
     store->doubt = false;
@@ -244,6 +242,7 @@ static enum exporter_rc store_open(const struct exporter_settings *settings, voi
     if (!store)
         return rc;
     *store = (struct store){.root = -1};
+    store->folder_flags = ops_folder_flags(settings);
     store->max_size_bytes = settings->max_size_bytes;
     store->max_age_ns = settings->max_age_ns;
     store->since_boot_ns = settings->since_boot_ns;

@@ -145,10 +145,12 @@ static bool open_exporter(struct publisher *publisher, const struct conf *conf,
                           const struct exporter_settings *section, struct err *err)
 {
     const struct export_limits limits = limits_of(conf, section);
+    struct exporter_settings settings = *section;
     struct exporter *exporter;
     struct delivery_sink sink;
 
-    if (!open_by(&publisher->otel, section, section->type, &exporter, err)) {
+    settings.any_owner = conf->any_owner;
+    if (!open_by(&publisher->otel, &settings, section->type, &exporter, err)) {
         err_within(err, "exporter %s", section->name);
         return false;
     }

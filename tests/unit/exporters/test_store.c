@@ -539,6 +539,7 @@ static int try_two_users(struct place *place)
 
     if (geteuid() != 0)
         return NOT_ROOT;
+    place->settings.any_owner = true;
     if (chown(place->path, OWNER, OWNER) != 0 ||
         exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
         send(exporter, "web", START_NS, "root's") != EXPORTER_OK)
@@ -552,6 +553,35 @@ static int try_two_users(struct place *place)
         return 3;
     exporter_close(exporter);
     return files_in(place, "web") == 1 ? 0 : 4; /* root's is gone, as it was the oldest */
+}
+
+/* As a user offers root a directory, or a link to one of root's. */
+static void root_is_not_led_to_a_directory_of_another_user(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    char link[512];
+
+    if (geteuid() != 0)
+        skip();
+    (void)snprintf(link, sizeof(link), "%s", below(place, "link"));
+    make_dir(place, "theirs");
+    make_dir(place, "roots");
+    assert_int_equal(chown(below(place, "theirs"), OWNER, OWNER), 0);
+    place->settings.path = below(place, "theirs");
+    assert_int_not_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "/theirs: belongs to user 65533: chown it"));
+
+    assert_int_equal(symlink("roots", link), 0);
+    assert_int_equal(lchown(link, OWNER, OWNER), 0);
+    place->settings.path = link;
+    place->settings.any_owner = true;
+    assert_int_not_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "link is a symbolic link of user 65533"));
+    assert_int_equal(lchown(link, 0, 0), 0);
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    exporter_close(exporter);
 }
 
 /* As an older version left it: a folder that only root can enter. */
@@ -780,6 +810,7 @@ int main(void)
         IN_A_PLACE(tells_of_a_full_disk_and_leaves_no_half_file),
         IN_A_PLACE(tells_of_a_read_only_disk),
         IN_A_PLACE(root_and_the_owner_of_the_directory_share_it),
+        IN_A_PLACE(root_is_not_led_to_a_directory_of_another_user),
         IN_A_PLACE(stores_on_beside_files_that_it_cannot_remove),
         IN_A_PLACE(tells_once_of_folders_that_cannot_be_read),
         cmocka_unit_test(turns_hostile_services_into_names_and_back),
