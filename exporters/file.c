@@ -96,7 +96,9 @@ prepare_file_exporter(struct file *file, const struct exporter_settings *setting
         (void)close(dir);
         return EXPORTER_OK;
     }
-    return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_BAD_CONFIG;
+    if (errno == ENOMEM)
+        return EXPORTER_NOMEM;
+    return settings->may_wait ? EXPORTER_OK : EXPORTER_RETRY;
 }
 
 static enum exporter_rc file_open(const struct exporter_settings *settings, void **out,

@@ -206,6 +206,7 @@ static enum exporter_rc scan(struct store *store, struct err *err)
 {
     enum exporter_rc rc;
 
+    store->doubt = true;
     if (!open_root(store, err))
         return EXPORTER_RETRY;
     store_index_finish(&store->index);
@@ -217,6 +218,16 @@ static enum exporter_rc scan(struct store *store, struct err *err)
     if (rc != EXPORTER_OK)
         store->doubt = true;
     return rc;
+}
+
+/* True if the path leads elsewhere by now: as when a disk was mounted there. */
+static bool has_moved(const struct store *store)
+{
+    struct stat open_one, named;
+
+    return store->root >= 0 && fstat(store->root, &open_one) == 0 &&
+           stat(store->path, &named) == 0 &&
+           (open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino);
 }
 
 static void store_close(void *self)
@@ -252,14 +263,14 @@ static enum exporter_rc store_open(const struct exporter_settings *settings, voi
     rc = store->path[0] != '\0' ? scan(store, err) : EXPORTER_BAD_CONFIG;
     if (store->path[0] == '\0')
         err_set(err, "path: is not set");
-    if (rc != EXPORTER_OK)
+    if (rc != EXPORTER_OK && !(rc == EXPORTER_RETRY && settings->may_wait))
         goto fail;
     *out = store;
     return EXPORTER_OK;
 
 fail:
     store_close(store);
-    return rc == EXPORTER_RETRY ? EXPORTER_BAD_CONFIG : rc;
+    return rc;
 }
 
 static bool is_oldest_file_expired(const struct store *store, int64_t now_ns)
@@ -378,6 +389,7 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     /* What is in the future is another. */
     store->doubt |= clock_watch_look(&store->clock, now_ns,
                                      store->since_boot_ns ? store->since_boot_ns() : now_ns);
+    store->doubt |= has_moved(store);
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
     if (rc == EXPORTER_OK)

@@ -361,7 +361,7 @@ static int run_push(struct request *request, const struct spool_list *list)
     }
     if (exporter_global_init(&err) != EXPORTER_OK)
         return print_spool_error(&err);
-    if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err)) {
+    if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err) == EXPORTER_OK) {
         request->words++;
         request->count--;
         status = for_each(request, list, push_one, &push);

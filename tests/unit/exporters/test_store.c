@@ -234,8 +234,53 @@ static void refuses_a_path_that_is_a_file(void **state)
     (void)snprintf(path, sizeof(path), "%s/file", place->path);
     place->settings.path = path;
 
-    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_BAD_CONFIG);
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_RETRY);
     assert_non_null(strstr(err.text, "Not a directory"));
+}
+
+/* As on a disk that is mounted later. */
+static void waits_for_its_directory_if_it_may(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    struct err err = {"before"};
+    char path[128];
+
+    put_file(place, "later", "");
+    (void)snprintf(path, sizeof(path), "%s/later", place->path);
+    place->settings.path = path;
+    place->settings.may_wait = true;
+
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "Not a directory"));
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_RETRY);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_OK);
+    exporter_close(exporter);
+
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_string_equal(err.text, ""); /* it waits for nothing */
+    exporter_close(exporter);
+}
+
+/* What is stored after a disk was mounted there goes to that disk. */
+static void goes_where_its_path_leads_by_now(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    char path[128], aside[128];
+
+    (void)snprintf(path, sizeof(path), "%s/store", place->path);
+    (void)snprintf(aside, sizeof(aside), "%s/aside", place->path);
+    place->settings.path = path;
+    assert_int_equal(exporter_open(&place->settings, &exporter, NULL), EXPORTER_OK);
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_OK);
+    assert_int_equal(rename(path, aside), 0);
+    make_dir(place, "store");
+    assert_int_equal(send(exporter, "web", START_NS + S_NS, "y"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "aside/web"), 1);
+    assert_int_equal(files_in(place, "store/web"), 1);
+    exporter_close(exporter);
 }
 
 static void drops_the_oldest_when_it_is_full(void **state)
@@ -795,6 +840,8 @@ int main(void)
         IN_A_PLACE(leaves_the_mode_of_a_directory_that_is_there),
         cmocka_unit_test(refuses_settings_without_a_path),
         IN_A_PLACE(refuses_a_path_that_is_a_file),
+        IN_A_PLACE(waits_for_its_directory_if_it_may),
+        IN_A_PLACE(goes_where_its_path_leads_by_now),
         IN_A_PLACE(drops_the_oldest_when_it_is_full),
         IN_A_PLACE(keeps_its_bounds_for_files_of_earlier_runs),
         IN_A_PLACE(drops_what_is_too_old),
