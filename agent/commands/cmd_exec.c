@@ -317,8 +317,8 @@ static bool open_run(struct run *run)
     (void)sigaddset(&settings.signals, SIGTERM);
     if (run->profiler->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
-    run->conf->any_owner =
-        true; /* it tells of the command alone, and root shares the service's store */
+    /* It tells of the command alone, so root may share the store of the service. */
+    run->conf->any_owner = true;
     run->speaks = speaks_with_servers(run->conf);
     if (run->speaks && exporter_global_init(&err) != EXPORTER_OK)
         run->speaks = false;
