@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -107,22 +106,4 @@ bool durable_make_folder(int dir, const char *name)
     give_away(fd, fd, "..");
     (void)close(fd);
     return true;
-}
-
-bool durable_make_path(const char *path)
-{
-    char *copy = strdup(path);
-    bool made = copy != NULL;
-
-    for (char *at = copy; made && *at; at++) {
-        if (*at != '/' || at == copy)
-            continue;
-        *at = '\0';
-        made = durable_make_folder(AT_FDCWD, copy) || errno == EEXIST || errno == EROFS ||
-               errno == EACCES;
-        *at = '/';
-    }
-    made = made && (durable_make_folder(AT_FDCWD, copy) || errno == EEXIST);
-    free(copy);
-    return made;
 }

@@ -46,7 +46,4 @@ void durable_give(int fd, int dir);
 /* Makes a directory (0700) in an open one. False and errno. */
 MUST_CHECK bool durable_make_folder(int dir, const char *name);
 
-/* Makes a directory (0700) and those above it, as far as they are absent. False and errno. */
-MUST_CHECK bool durable_make_path(const char *path);
-
 #endif

@@ -93,6 +93,7 @@ struct conf {
     size_t target_count;
     const struct exporter_settings *exporters;
     size_t exporter_count;
+    bool any_owner;             /* no key: of all exporters, see exporters/settings.h */
     struct conf_origin *origin; /* owned: the memory of it all, and the line of each setting */
 };
 

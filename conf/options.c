@@ -187,8 +187,9 @@ const struct conf_option conf_options[] = {
                      "state: spool in there; else off",
         .example = "/var/lib/pystrobe/spool",
         .help = "The directory where profiles wait that a server has not taken yet, so that "
-                "neither a dead network nor a restart loses them. It is made if it is absent. One "
-                "agent has it for itself. With off they wait in memory, few of them.",
+                "neither a dead network nor a restart loses them. It is made if it is absent, and "
+                "must belong to root or to the user that the agent runs as. One agent has it for "
+                "itself. With off they wait in memory, few of them.",
     },
     {
         .name = "spool_max_size",
@@ -450,7 +451,8 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_PATH,
         .used_by = CONF_STORE,
         .usual = "/var/lib/pystrobe/store",
-        .help = "The directory that holds the profiles. It is made if it is absent.",
+        .help = "The directory that holds the profiles. It is made if it is absent. An agent that "
+                "runs as root takes none of another user.",
     },
     {
         .name = "pattern",
@@ -462,8 +464,9 @@ const struct conf_option conf_options[] = {
         .example = "/var/tmp/profiles/{service}-{type}-{start}.pb.gz",
         .help = "The path of each profile. {service}, {type} and {start} in its last part stand "
                 "for those of the profile. With {type} there is a file for each type, else one "
-                "with all values. The directory is made if it is absent; no file is ever "
-                "overwritten. Files whose names fit count for max_size and max_age: give them a "
+                "with all values. The directory is made if it is absent, and must not be "
+                "another user's if the agent runs as root; no file is ever overwritten. Files "
+                "whose names fit count for max_size and max_age: give them a "
                 "directory of their own.",
     },
     {

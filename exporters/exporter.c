@@ -95,6 +95,8 @@ enum exporter_rc exporter_open(const struct exporter_settings *settings, struct 
     if (!exporter)
         return EXPORTER_NOMEM;
     exporter->ops = type_ops[settings->type - exporter_types];
+    if (err)
+        *err = (struct err){""};
     rc = exporter->ops->open(settings, &exporter->self, err);
     if (rc != EXPORTER_OK) {
         exporter_close(exporter);

@@ -115,7 +115,9 @@ bool exporter_takes_header(const struct exporter_settings *settings, const struc
  * Makes an exporter from its settings, whose type is not NULL.
  *
  * Gives:  *out, which the caller ends with exporter_close; untouched on failure.
- * Errors: EXPORTER_BAD_CONFIG (`err` says what and what to do), EXPORTER_NOMEM.
+ * Errors: EXPORTER_BAD_CONFIG: the settings cannot work; EXPORTER_RETRY: a directory or a file that
+ *         they name is not there, or not fit; EXPORTER_NOMEM. `err` says what and what to do.
+ *         With `may_wait` EXPORTER_RETRY is EXPORTER_OK with a text in `err`, which is "" else.
  */
 MUST_CHECK enum exporter_rc exporter_open(const struct exporter_settings *settings,
                                           struct exporter **out, struct err *err);

@@ -33,8 +33,9 @@ enum {
 #define ASIDE         ".pystrobe-" /* what an unfinished file begins with */
 
 struct file {
-    char *pattern;   /* owned */
-    char *directory; /* owned */
+    char *pattern;         /* owned */
+    char *directory;       /* owned */
+    unsigned folder_flags; /* how it is opened */
     regex_t matcher;
     bool has_matcher;
     uint64_t max_size_bytes, max_age_ns; /* 0: no limit */
@@ -73,13 +74,6 @@ static enum exporter_rc set_directory_error(const struct file *file, const char 
     return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
 }
 
-static int open_directory(const struct file *file)
-{
-    if (!durable_make_path(file->directory))
-        return -1;
-    return open(file->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static enum exporter_rc
 prepare_file_exporter(struct file *file, const struct exporter_settings *settings, struct err *err)
 {
@@ -97,14 +91,14 @@ prepare_file_exporter(struct file *file, const struct exporter_settings *setting
     file->has_matcher = file_name_matcher(pattern, &file->matcher);
     if (!file->pattern || !file->directory || !file->has_matcher)
         return EXPORTER_NOMEM;
-    dir = open_directory(file);
+    dir = folder_open(file->directory, file->folder_flags, err);
     if (dir >= 0) {
         (void)close(dir);
         return EXPORTER_OK;
     }
-    return set_directory_error(file, "cannot be made or opened", err) == EXPORTER_NOMEM
-               ? EXPORTER_NOMEM
-               : EXPORTER_BAD_CONFIG;
+    if (errno == ENOMEM)
+        return EXPORTER_NOMEM;
+    return settings->may_wait ? EXPORTER_OK : EXPORTER_RETRY;
 }
 
 static enum exporter_rc file_open(const struct exporter_settings *settings, void **out,
@@ -116,6 +110,7 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     if (!file)
         return EXPORTER_NOMEM;
     atomic_init(&file->canceled, false);
+    file->folder_flags = ops_folder_flags(settings);
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
     file->since_boot_ns = settings->since_boot_ns;
@@ -296,9 +291,9 @@ static enum exporter_rc file_write(void *self, const struct exporter_profile *pr
         err_set(&answer->err, "%s: given up, as asked", file->directory);
         return EXPORTER_RETRY;
     }
-    dir = open_directory(file);
+    dir = folder_open(file->directory, file->folder_flags, &answer->err);
     if (dir < 0)
-        return set_directory_error(file, "cannot be made or opened", &answer->err);
+        return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
     rc = write_profile_file(file, profile, dir, &answer->err);
     (void)clock_watch_look(&file->clock, now_ns,
                            file->since_boot_ns ? file->since_boot_ns() : now_ns);

@@ -9,6 +9,9 @@
 #ifndef EXPORTERS_OPS_H
 #define EXPORTERS_OPS_H
 
+#include <unistd.h>
+
+#include "base/folder.h"
 #include "exporters/exporter.h"
 #include "exporters/http/client.h"
 
@@ -32,6 +35,13 @@ struct exporter_ops {
     enum exporter_rc (*judge)(void *self, const struct batch *batch, const struct http_reply *reply,
                               struct exporter_answer *answer);
 };
+
+/* How the directory of an exporter is opened. What root knows of all processes is not to end up
+ * with the user that a directory happens to belong to. */
+static inline unsigned ops_folder_flags(const struct exporter_settings *settings)
+{
+    return geteuid() == 0 && !settings->any_owner ? FOLDER_MAKE | FOLDER_OWN : FOLDER_MAKE;
+}
 
 extern const struct exporter_ops store_ops;
 extern const struct exporter_ops pyroscope_ops;

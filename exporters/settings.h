@@ -105,6 +105,8 @@ struct exporter_settings {
 
     const char *path;    /* store: the directory, made if absent (0700) */
     const char *pattern; /* file: see file_name.h */
+    bool any_owner;      /* no key: root may write to a directory of another user */
+    bool may_wait;       /* no key: what is not there yet is looked for with each send */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
     int64_t (*since_boot_ns)(void); /* a clock that nobody sets; NULL: UTC is taken for that */

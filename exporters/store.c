@@ -38,8 +38,9 @@ enum {
 };
 
 struct store {
-    char *path; /* owned */
-    int root;   /* owned: the directory `path` */
+    char *path;            /* owned */
+    unsigned folder_flags; /* how `path` is opened */
+    int root;              /* owned: the directory `path` */
     uint64_t max_size_bytes, max_age_ns;
     struct store_index index; /* owned */
     struct store_index ahead; /* owned: files that are dated in the future */
@@ -72,13 +73,10 @@ static void note_shut(struct store *store, const char *service)
 }
 
 /* Opened anew by each scan, as the directory may have been removed and made again. */
-static bool open_root(struct store *store)
+static bool open_root(struct store *store, struct err *err)
 {
-    int root;
+    int root = folder_open(store->path, store->folder_flags, err);
 
-    if (!durable_make_path(store->path))
-        return false;
-    root = open(store->path, DIR_FLAGS);
     if (root < 0)
         return false;
     if (store->root >= 0)
@@ -208,8 +206,9 @@ static enum exporter_rc scan(struct store *store, struct err *err)
 {
     enum exporter_rc rc;
 
-    if (!open_root(store))
-        return set_store_error(store, "cannot be opened", err);
+    store->doubt = true;
+    if (!open_root(store, err))
+        return EXPORTER_RETRY;
     store_index_finish(&store->index);
     store_index_finish(&store->ahead);
     store->doubt = false;
@@ -219,6 +218,16 @@ static enum exporter_rc scan(struct store *store, struct err *err)
     if (rc != EXPORTER_OK)
         store->doubt = true;
     return rc;
+}
+
+/* True if the path leads elsewhere by now: as when a disk was mounted there. */
+static bool has_moved(const struct store *store)
+{
+    struct stat open_one, named;
+
+    return store->root >= 0 && fstat(store->root, &open_one) == 0 &&
+           stat(store->path, &named) == 0 &&
+           (open_one.st_dev != named.st_dev || open_one.st_ino != named.st_ino);
 }
 
 static void store_close(void *self)
@@ -244,6 +253,7 @@ static enum exporter_rc store_open(const struct exporter_settings *settings, voi
     if (!store)
         return rc;
     *store = (struct store){.root = -1};
+    store->folder_flags = ops_folder_flags(settings);
     store->max_size_bytes = settings->max_size_bytes;
     store->max_age_ns = settings->max_age_ns;
     store->since_boot_ns = settings->since_boot_ns;
@@ -253,14 +263,14 @@ static enum exporter_rc store_open(const struct exporter_settings *settings, voi
     rc = store->path[0] != '\0' ? scan(store, err) : EXPORTER_BAD_CONFIG;
     if (store->path[0] == '\0')
         err_set(err, "path: is not set");
-    if (rc != EXPORTER_OK)
+    if (rc != EXPORTER_OK && !(rc == EXPORTER_RETRY && settings->may_wait))
         goto fail;
     *out = store;
     return EXPORTER_OK;
 
 fail:
     store_close(store);
-    return rc == EXPORTER_RETRY ? EXPORTER_BAD_CONFIG : rc;
+    return rc;
 }
 
 static bool is_oldest_file_expired(const struct store *store, int64_t now_ns)
@@ -379,6 +389,7 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     /* What is in the future is another. */
     store->doubt |= clock_watch_look(&store->clock, now_ns,
                                      store->since_boot_ns ? store->since_boot_ns() : now_ns);
+    store->doubt |= has_moved(store);
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
     if (rc == EXPORTER_OK)

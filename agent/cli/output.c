@@ -40,10 +40,18 @@ static bool write_and_close(int fd, const struct buf *bytes)
     return fclose(file) == 0 && good;
 }
 
-/* Writes to what is there. */
-static bool write_output_path(const char *path, const struct buf *bytes)
+/* Writes to the pipe or the device that is there: not to a file that has taken its place. */
+static bool write_special(const char *path, const struct buf *bytes)
 {
-    return write_and_close(open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC), bytes);
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    struct stat info;
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        (void)close(fd);
+        errno = EEXIST;
+        return false;
+    }
+    return write_and_close(fd, bytes);
 }
 
 /*
@@ -110,8 +118,7 @@ bool output_write(const char *path, const struct buf *bytes, enum output_readers
     if (is_stdout(path))
         good = write_and_flush(stdout, bytes);
     else
-        good =
-            is_special(path) ? write_output_path(path, bytes) : write_aside(path, bytes, readers);
+        good = is_special(path) ? write_special(path, bytes) : write_aside(path, bytes, readers);
     return good || fail(path, err);
 }
 

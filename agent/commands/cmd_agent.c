@@ -169,6 +169,7 @@ static int run_agent(struct run *run)
     };
     const struct budget_limits budget = {run->conf->agent.max_cpu, run->conf->agent.max_memory};
     struct err err = {""};
+    enum exporter_rc rc;
     sigset_t before;
 
     command_block_signals(&settings.signals, &before); /* before threads start */
@@ -179,9 +180,10 @@ static int run_agent(struct run *run)
         return EXIT_FAILED;
     }
     run_choose_spool(run, run->conf);
-    if (!publisher_open(&run->publisher, run->conf, false, &err)) {
+    rc = publisher_open(&run->publisher, run->conf, 0, &err);
+    if (rc != EXPORTER_OK) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
-        return EXIT_CONFIG;
+        return rc == EXPORTER_BAD_CONFIG ? EXIT_CONFIG : EXIT_FAILED;
     }
     if (!monitoring_open(&run->monitoring, run->source.path, run->conf, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);

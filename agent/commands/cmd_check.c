@@ -14,8 +14,8 @@ static const char help[] =
     "Reads an ini file with its drop-ins and PYSTROBE_... variables, and tries\n"
     "whether its exporters can be made: addresses, certificates, secrets. It makes\n"
     "nothing, and connects to nothing without --servers. Prints every mistake.\n"
-    "Exit status: 0: no mistake; 78: a mistake; 1: a server does not answer as it\n"
-    "should.\n\n"
+    "Exit status: 0: no mistake; 78: a mistake; 1: a file is not there or not fit,\n"
+    "or a server does not answer as it should.\n\n"
     "  -c, --config FILE     default: /etc/pystrobe/pystrobe.ini\n"
     "      --servers         send each exporter's server an empty profile by the way\n"
     "                        that the agent takes, and tell what it answers\n"
@@ -45,18 +45,21 @@ static int check_exporters(const struct conf *conf)
     const struct exporter_settings *wanted;
     struct exporter *exporter = NULL;
     struct err err = {""};
+    enum exporter_rc rc;
     int status = EXIT_OK;
     size_t i, count = publisher_wanted(conf, &wanted);
 
     for (i = 0; i < count; i++) {
         if (wanted[i].path)
             continue;
-        if (publisher_exporter(&wanted[i], &exporter, &err)) {
+        rc = publisher_exporter(&wanted[i], &exporter, &err);
+        if (rc == EXPORTER_OK) {
             exporter_close(exporter);
             continue;
         }
         (void)fprintf(stderr, "pystrobe: exporter %s: %s\n", wanted[i].name, err.text);
-        status = EXIT_CONFIG;
+        if (status != EXIT_CONFIG)
+            status = rc == EXPORTER_BAD_CONFIG ? EXIT_CONFIG : EXIT_FAILED;
     }
     return status;
 }

@@ -317,11 +317,13 @@ static bool open_run(struct run *run)
     (void)sigaddset(&settings.signals, SIGTERM);
     if (run->profiler->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
+    /* It tells of the command alone, so root may share the store of the service. */
+    run->conf->any_owner = true;
     run->speaks = speaks_with_servers(run->conf);
     if (run->speaks && exporter_global_init(&err) != EXPORTER_OK)
         run->speaks = false;
     else
-        run->ships = publisher_open(&run->publisher, run->conf, false, &err);
+        run->ships = publisher_open(&run->publisher, run->conf, 0, &err) == EXPORTER_OK;
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())

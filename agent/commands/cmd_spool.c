@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/cli/option_table.h"
+#include "agent/cli/output.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
 #include "agent/delivery/spool.h"
@@ -176,14 +177,17 @@ static const struct spool_item *find_spool_item(const struct spool_list *list, u
 
 static bool write_profile(const struct request *request, const struct exporter_profile *profile)
 {
-    FILE *to = request->output ? fopen(request->output, "wb") : stdout;
-    bool written = to && fwrite(profile->bytes, 1, profile->size, to) == profile->size;
+    struct err err;
+    struct buf bytes;
+    bool written;
 
-    written = to && fflush(to) == 0 && written;
-    if (to && to != stdout)
-        written = fclose(to) == 0 && written;
+    buf_init(&bytes, profile->size);
+    buf_add(&bytes, profile->bytes, profile->size);
+    err_set(&err, "out of memory");
+    written = !buf_failed(&bytes) && output_write(request->output, &bytes, OUTPUT_OURS, &err);
+    buf_finish(&bytes);
     if (!written)
-        (void)fprintf(stderr, "pystrobe: cannot write the profile\n");
+        (void)fprintf(stderr, "pystrobe: cannot write the profile: %s\n", err.text);
     return written;
 }
 
@@ -357,7 +361,7 @@ static int run_push(struct request *request, const struct spool_list *list)
     }
     if (exporter_global_init(&err) != EXPORTER_OK)
         return print_spool_error(&err);
-    if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err)) {
+    if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err) == EXPORTER_OK) {
         request->words++;
         request->count--;
         status = for_each(request, list, push_one, &push);

@@ -69,7 +69,7 @@ static void report_pyroscope(struct findings *out, const char *check,
     struct err err = {""};
 
     if (conf->type->is_pyroscope || exporter_is_limited(conf) ||
-        !publisher_as_pyroscope(conf, &exporter, &err))
+        publisher_as_pyroscope(conf, &exporter, &err) != EXPORTER_OK)
         return;
     if (exporter_probe(exporter, clock_utc_ns(), &probe) && probe.rc == EXPORTER_OK)
         findings_add(out, FINDING_NOTE, check, "set limits = pyroscope",
@@ -99,7 +99,7 @@ static void examine_server(struct findings *out, const struct exporter_settings 
     char check[128];
 
     (void)snprintf(check, sizeof(check), "exporter %s", conf->name);
-    if (!publisher_exporter(conf, &exporter, &err)) {
+    if (publisher_exporter(conf, &exporter, &err) != EXPORTER_OK) {
         findings_add(out, FINDING_BAD, check, "mend the ini file, see pystrobe.ini(5)", "%s",
                      err.text);
     } else if (exporter_probe(exporter, clock_utc_ns(), &probe)) {

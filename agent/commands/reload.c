@@ -133,7 +133,7 @@ static bool try_exporters(struct conf *conf, struct err *err)
     bool good;
 
     conf->agent.spool = "off";
-    good = publisher_open(&publisher, conf, false, err);
+    good = publisher_open(&publisher, conf, PUBLISHER_READY, err) == EXPORTER_OK;
     conf->agent.spool = spool;
     return good && publisher_close(&publisher, 0);
 }
@@ -147,14 +147,16 @@ static bool switch_publisher(struct run *run, struct conf *conf, struct publishe
 {
     uint64_t profiles = run->publisher.profiles;
     struct err again;
+    unsigned flags;
 
     if (!try_exporters(conf, err))
         return false;
     if (!publisher_close(&run->publisher, clock_mono_ns() + HAND_OVER_NS))
         run->hangs = true;
-    if (publisher_open(opened, conf, run->hangs, err))
+    flags = run->hangs ? PUBLISHER_HELD : 0;
+    if (publisher_open(opened, conf, flags, err) == EXPORTER_OK)
         return true;
-    if (!publisher_open(&run->publisher, run->conf, run->hangs, &again)) {
+    if (publisher_open(&run->publisher, run->conf, flags, &again) != EXPORTER_OK) {
         log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
         _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
     }
@@ -172,8 +174,9 @@ static bool replace_exporters(struct run *run, struct conf *conf, struct err *er
     err_set(err, "out of memory");
     if (!ended)
         return false;
-    if (!(share_spool(run->conf, conf) ? switch_publisher(run, conf, &opened, err)
-                                       : publisher_open(&opened, conf, false, err))) {
+    if (!(share_spool(run->conf, conf)
+              ? switch_publisher(run, conf, &opened, err)
+              : publisher_open(&opened, conf, PUBLISHER_READY, err) == EXPORTER_OK)) {
         free(ended);
         return false;
     }

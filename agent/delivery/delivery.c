@@ -133,6 +133,15 @@ bool delivery_add(struct delivery *delivery, const char *name, enum exporter_for
     return true;
 }
 
+void delivery_waits(struct delivery *delivery, const struct err *why)
+{
+    struct export_worker *worker = delivery->workers[delivery->count - 1];
+    const struct exporter_result result = {.rc = EXPORTER_RETRY, .answer.err = *why};
+
+    worker->stats.last_error = *why;
+    export_log_result(&worker->log, &result, delivery_now(delivery), &worker->stats);
+}
+
 bool delivery_start(struct delivery *delivery)
 {
     if (delivery->writer &&

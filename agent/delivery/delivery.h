@@ -131,6 +131,10 @@ struct delivery_sink delivery_sink_of(struct exporter *exporter);
 MUST_CHECK bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
                              const struct delivery_sink *sink, const struct export_limits *limits);
 
+/* Tells that the exporter which was added last waits for something that is not there yet. Before
+ * delivery_start. */
+void delivery_waits(struct delivery *delivery, const struct err *why);
+
 /* Starts the threads; what an earlier run left in the spool is sent, too. False: out of threads. */
 MUST_CHECK bool delivery_start(struct delivery *delivery);
 

@@ -80,11 +80,12 @@ static int64_t since_boot_ns(void)
 }
 
 /* Opens one exporter of a type by what its section and the environment say. */
-static bool open_by(struct otel *otel, const struct exporter_settings *section,
-                    const struct exporter_type *type, struct exporter **out, struct err *err)
+static enum exporter_rc open_by(struct otel *otel, const struct exporter_settings *section,
+                                const struct exporter_type *type, struct exporter **out,
+                                struct err *err)
 {
     struct exporter_settings settings = *section;
-    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    enum exporter_rc rc = EXPORTER_RETRY; /* a restart may bring another environment */
     struct secrets secrets;
 
     settings.user_agent = version_agent;
@@ -97,29 +98,30 @@ static bool open_by(struct otel *otel, const struct exporter_settings *section,
         rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
-    return rc == EXPORTER_OK;
+    return rc;
 }
 
-static bool open_alone(const struct exporter_settings *section, const struct exporter_type *type,
-                       struct exporter **out, struct err *err)
+static enum exporter_rc open_alone(const struct exporter_settings *section,
+                                   const struct exporter_type *type, struct exporter **out,
+                                   struct err *err)
 {
     struct otel otel;
-    bool good;
+    enum exporter_rc rc;
 
     begin_otel(&otel);
-    good = open_by(&otel, section, type, out, err);
+    rc = open_by(&otel, section, type, out, err);
     otel_finish(&otel);
-    return good;
+    return rc;
 }
 
-bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
-                        struct err *err)
+enum exporter_rc publisher_exporter(const struct exporter_settings *section, struct exporter **out,
+                                    struct err *err)
 {
     return open_alone(section, section->type, out, err);
 }
 
-bool publisher_as_pyroscope(const struct exporter_settings *section, struct exporter **out,
-                            struct err *err)
+enum exporter_rc publisher_as_pyroscope(const struct exporter_settings *section,
+                                        struct exporter **out, struct err *err)
 {
     return open_alone(section, &exporter_types[EXPORTER_PYROSCOPE], out, err);
 }
@@ -141,23 +143,32 @@ static struct export_limits limits_of(const struct conf *conf,
 }
 
 /* Opens one exporter and adds it. */
-static bool open_exporter(struct publisher *publisher, const struct conf *conf,
-                          const struct exporter_settings *section, struct err *err)
+static enum exporter_rc open_exporter(struct publisher *publisher, const struct conf *conf,
+                                      const struct exporter_settings *section, unsigned flags,
+                                      struct err *err)
 {
     const struct export_limits limits = limits_of(conf, section);
+    struct exporter_settings settings = *section;
     struct exporter *exporter;
     struct delivery_sink sink;
+    enum exporter_rc rc;
 
-    if (!open_by(&publisher->otel, section, section->type, &exporter, err)) {
+    settings.any_owner = conf->any_owner;
+    settings.may_wait = !(flags & PUBLISHER_READY);
+    rc = open_by(&publisher->otel, &settings, section->type, &exporter, err);
+    if (rc != EXPORTER_OK) {
         err_within(err, "exporter %s", section->name);
-        return false;
+        return rc;
     }
     sink = delivery_sink_of(exporter);
-    if (delivery_add(publisher->delivery, section->name, exporter_form(exporter), &sink, &limits))
-        return true;
+    if (delivery_add(publisher->delivery, section->name, exporter_form(exporter), &sink, &limits)) {
+        if (err->text[0])
+            delivery_waits(publisher->delivery, err);
+        return EXPORTER_OK;
+    }
     err_set(err, "exporter %s: out of memory, or there are %d exporters already", section->name,
             DELIVERY_EXPORTERS_MAX);
-    return false;
+    return EXPORTER_NOMEM;
 }
 
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out)
@@ -185,16 +196,16 @@ static struct label *join_attributes(const struct publisher *publisher)
 }
 
 /* Opens what gathers OTLP requests. */
-static bool open_otlp(struct publisher *publisher, struct err *err)
+static enum exporter_rc open_otlp(struct publisher *publisher, struct err *err)
 {
     publisher->attributes = join_attributes(publisher);
     if (publisher->attributes &&
         publisher_otlp_new(publisher->delivery, publisher->attributes,
                            publisher->label_count + publisher->otel.attribute_count,
                            &publisher->otlp))
-        return true;
+        return EXPORTER_OK;
     err_set(err, "out of memory");
-    return false;
+    return EXPORTER_NOMEM;
 }
 
 /* The delivery, with a spool if the settings name one. */
@@ -215,12 +226,12 @@ static bool open_delivery(struct publisher *publisher, const struct conf_agent *
     return delivery_new(&world, spooled ? &spool : NULL, &publisher->delivery, err);
 }
 
-bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
-                    struct err *err)
+enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
+                                unsigned flags, struct err *err)
 {
     const struct exporter_settings *wanted = NULL;
+    enum exporter_rc rc = EXPORTER_RETRY; /* another agent may have the spool */
     size_t i, count = 0;
-    bool good;
 
     *publisher = (struct publisher){0};
     buf_init(&publisher->bytes, BYTES_MAX);
@@ -228,19 +239,21 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
     err_set(err, "out of memory");
     publisher->labels = conf->labels;
     publisher->label_count = conf->label_count;
-    good = open_delivery(publisher, &conf->agent, held, err);
-    if (good)
+    if (open_delivery(publisher, &conf->agent, flags & PUBLISHER_HELD, err)) {
         count = publisher_wanted(conf, &wanted);
-    for (i = 0; good && i < count; i++)
-        good = open_exporter(publisher, conf, &wanted[i], err);
-    good = good && open_otlp(publisher, err);
-    if (good && !delivery_start(publisher->delivery)) {
-        err_set(err, "out of threads");
-        good = false;
+        rc = EXPORTER_OK;
     }
-    if (!good)
+    for (i = 0; rc == EXPORTER_OK && i < count; i++)
+        rc = open_exporter(publisher, conf, &wanted[i], flags, err);
+    if (rc == EXPORTER_OK)
+        rc = open_otlp(publisher, err);
+    if (rc == EXPORTER_OK && !delivery_start(publisher->delivery)) {
+        err_set(err, "out of threads");
+        rc = EXPORTER_NOMEM;
+    }
+    if (rc != EXPORTER_OK)
         (void)publisher_close(publisher, 0);
-    return good;
+    return rc;
 }
 
 bool publisher_reload(struct publisher *publisher, const struct conf *conf, struct err *err)

@@ -23,13 +23,22 @@ struct publisher {
     bool told;                   /* that labels are left out */
 };
 
+enum publisher_flag {
+    /* The exporters of before may hang, and have the spool still: profiles wait in memory until it
+     * can be had. */
+    PUBLISHER_HELD = 1,
+    /* What an exporter needs must be there. Else it may come later: each send looks for it. */
+    PUBLISHER_READY = 2,
+};
+
 /*
- * Opens all exporters of `conf`, whose labels must outlive it. `held`: those of before may
- * hang, and have the spool still; then profiles wait in memory until it can be had.
- * False: one cannot work, `err` says which and why.
+ * Opens all exporters of `conf`, whose labels must outlive it. `flags`: of publisher_flag.
+ *
+ * Errors: EXPORTER_BAD_CONFIG: the settings of one cannot work; EXPORTER_RETRY: something that is
+ *         not in the settings is missing; EXPORTER_NOMEM. `err` says of which, and why.
  */
-MUST_CHECK bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
-                               struct err *err);
+MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
+                                           unsigned flags, struct err *err);
 
 /*
  * Takes the labels of other settings, which must outlive it then, for the same exporters; they make
@@ -45,14 +54,14 @@ MUST_CHECK bool publisher_reload(struct publisher *publisher, const struct conf 
  */
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out);
 
-/* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why, but
- * not which one. */
-MUST_CHECK bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
-                                   struct err *err);
+/* Opens one exporter by itself; all that it needs must be there. Gives: *out, ended with
+ * exporter_close. Errors: as publisher_open, but `err` does not say of which. */
+MUST_CHECK enum exporter_rc publisher_exporter(const struct exporter_settings *section,
+                                               struct exporter **out, struct err *err);
 
 /* The same to the same server by a Pyroscope's own protocol, to find out whether it is one. */
-MUST_CHECK bool publisher_as_pyroscope(const struct exporter_settings *section,
-                                       struct exporter **out, struct err *err);
+MUST_CHECK enum exporter_rc publisher_as_pyroscope(const struct exporter_settings *section,
+                                                   struct exporter **out, struct err *err);
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);

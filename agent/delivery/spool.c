@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/durable.h"
 #include "base/file.h"
+#include "base/folder.h"
 
 enum {
     DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -89,11 +90,26 @@ static int open_lock(const struct spool *spool)
     return fd;
 }
 
+/* The lock file is written to, so it must be no other file by a second name. */
+static enum spool_rc check_lock_file(const struct spool *spool, struct err *err)
+{
+    struct stat info;
+
+    if (spool->lock < 0 || fstat(spool->lock, &info) != 0)
+        return set_spool_error(spool, "cannot be locked", err);
+    if (S_ISREG(info.st_mode) && info.st_nlink == 1)
+        return SPOOL_OK;
+    err_set(err, "%s/%s: is no regular file, or has a second name (a hard link): remove it",
+            spool->path, lock_name);
+    errno = EPERM;
+    return SPOOL_FAILED;
+}
+
 static enum spool_rc lock(struct spool *spool, struct err *err)
 {
     spool->lock = open_lock(spool);
-    if (spool->lock < 0)
-        return set_spool_error(spool, "cannot be locked", err);
+    if (check_lock_file(spool, err) != SPOOL_OK)
+        return SPOOL_FAILED;
     /* One that has just been killed may have children that take a moment to end. */
     for (unsigned i = 0; i < LOCK_TRIES; i++) {
         if (flock(spool->lock, LOCK_EX | LOCK_NB) == 0) {
@@ -150,12 +166,8 @@ enum spool_rc spool_open(const char *path, bool own, struct spool **out, struct 
     *spool = (struct spool){.path = strdup(path), .dir = -1, .lock = -1, .lock_v1 = -1};
     if (!spool->path)
         goto fail;
-    if (own && !durable_make_path(path)) {
-        rc = set_spool_error(spool, "cannot be made", err);
-        goto fail;
-    }
-    spool->dir = open(path, DIR_FLAGS);
-    rc = spool->dir < 0 ? set_spool_error(spool, "cannot be opened", err) : check_mode(spool, err);
+    spool->dir = folder_open(path, own ? FOLDER_MAKE | FOLDER_OWN : 0, err);
+    rc = spool->dir < 0 ? SPOOL_FAILED : check_mode(spool, err);
     if (rc == SPOOL_OK && own)
         rc = lock(spool, err);
     if (rc == SPOOL_OK && own)

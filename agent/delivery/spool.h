@@ -77,8 +77,8 @@ struct spool_held {
 struct spool; /* private */
 
 /*
- * Opens a spool. `own`: it is made (0700) if absent, and locked against other agents until
- * spool_close.
+ * Opens a spool. `own`: it is made (0700) if absent, must belong to us or to root, and is locked
+ * against other agents until spool_close. Links of other users are not followed: base/folder.h.
  *
  * Gives:  *out; untouched on failure.
  * Errors: SPOOL_LOCKED, SPOOL_FAILED, SPOOL_NOMEM; `err` says why, and what to do.

@@ -655,6 +655,16 @@ static void end_stale_connections(struct http_client *client, int64_t now_ns)
     http_client_wake(client); /* if it was woken just before */
 }
 
+/* Reads the secrets that were not there when the client was opened. */
+static enum exporter_rc complete_secrets(struct http_client *client, struct err *err)
+{
+    bool changed;
+    enum exporter_rc rc = http_login_complete(client->login, &changed, err);
+
+    client->secrets += changed ? 1 : 0;
+    return rc;
+}
+
 void http_client_start(struct http_client *client, struct http_request *request,
                        const struct http_body *body, int64_t now_ns, void *ctx)
 {
@@ -672,6 +682,11 @@ void http_client_start(struct http_client *client, struct http_request *request,
         return;
     }
     end_stale_connections(client, now_ns);
+    rc = complete_secrets(client, &request->err);
+    if (rc != EXPORTER_OK) {
+        end_request(request, rc);
+        return;
+    }
     if (set_body(request, body) != CURLE_OK ||
         libcurl.easy_setopt(request->easy, CURLOPT_FRESH_CONNECT,
                             client->one_each || atomic_load(&client->stale) ? 1L : 0L) !=

@@ -13,10 +13,10 @@
 
 enum { SCRUB_LEAST = 4 };
 
-/* A secret that is not set has no text. */
+/* A secret. One that is not set has neither file nor text. */
 struct held {
     char *file; /* owned; NULL: it is not from a file and stays as it is */
-    char *text; /* owned: secret_free */
+    char *text; /* owned: secret_free; NULL with a file: it is missing so far */
 };
 
 struct held_header {
@@ -36,9 +36,51 @@ static enum exporter_rc hold(struct held *held, const char *what,
 {
     if (from->file) {
         held->file = strdup(from->file);
-        return held->file ? secret_read(from->file, &held->text, err) : EXPORTER_NOMEM;
+        return held->file ? EXPORTER_OK : EXPORTER_NOMEM;
     }
     return from->text ? secret_copy(what, from->text, &held->text, err) : EXPORTER_OK;
+}
+
+/* Reads a secret that is missing so far. */
+static enum exporter_rc fetch_secret(struct held *held, bool *changed, struct err *err)
+{
+    enum exporter_rc rc;
+
+    if (!held->file || held->text)
+        return EXPORTER_OK;
+    rc = secret_read(held->file, &held->text, err);
+    *changed = *changed || rc == EXPORTER_OK;
+    return rc;
+}
+
+static enum exporter_rc fetch_proxy_login(struct held *held, bool *changed, struct err *err)
+{
+    const bool is_missing = !held->text;
+    enum exporter_rc rc = fetch_secret(held, changed, err);
+
+    if (rc != EXPORTER_OK || !held->text || strchr(held->text, ':'))
+        return rc;
+    err_set(err, "proxy_login: must be USER:PASSWORD");
+    if (!is_missing)
+        return EXPORTER_BAD_CONFIG;
+    secret_free(held->text);
+    held->text = NULL;
+    return EXPORTER_RETRY;
+}
+
+enum exporter_rc http_login_complete(struct http_login *login, bool *changed, struct err *err)
+{
+    enum exporter_rc rc;
+
+    *changed = false;
+    rc = fetch_secret(&login->password, changed, err);
+    if (rc == EXPORTER_OK)
+        rc = fetch_secret(&login->token, changed, err);
+    if (rc == EXPORTER_OK)
+        rc = fetch_proxy_login(&login->proxy, changed, err);
+    for (size_t i = 0; rc == EXPORTER_OK && i < login->header_count; i++)
+        rc = fetch_secret(&login->headers[i].value, changed, err);
+    return rc;
 }
 
 static void free_held_secret(struct held *held)
@@ -88,6 +130,7 @@ static enum exporter_rc hold_all(struct http_login *login, const struct exporter
                                  struct err *err)
 {
     enum exporter_rc rc;
+    bool changed;
 
     if (settings->user) {
         login->user = strdup(settings->user);
@@ -99,11 +142,11 @@ static enum exporter_rc hold_all(struct http_login *login, const struct exporter
         rc = hold(&login->token, "token", &settings->token, err);
     if (rc == EXPORTER_OK)
         rc = hold(&login->proxy, "proxy_login", &settings->proxy_login, err);
-    if (rc == EXPORTER_OK && login->proxy.text && !strchr(login->proxy.text, ':')) {
-        err_set(err, "proxy_login: must be USER:PASSWORD");
-        rc = EXPORTER_BAD_CONFIG;
-    }
-    return rc == EXPORTER_OK ? hold_headers(login, settings, err) : rc;
+    if (rc == EXPORTER_OK)
+        rc = hold_headers(login, settings, err);
+    if (rc == EXPORTER_OK)
+        rc = http_login_complete(login, &changed, err);
+    return rc == EXPORTER_RETRY && settings->may_wait ? EXPORTER_OK : rc;
 }
 
 enum exporter_rc http_login_open(const struct exporter_settings *settings, struct http_login **out,
@@ -212,7 +255,7 @@ bool http_login_headers(const struct http_login *login, const struct curl_slist 
     for (; good && plain; plain = plain->next)
         good = append_header_line(&list, plain->data);
     for (size_t i = 0; good && i < login->header_count; i++)
-        good = append_secret(&list, &login->headers[i]);
+        good = !login->headers[i].value.text || append_secret(&list, &login->headers[i]);
     if (good)
         *out = list;
     else
@@ -224,7 +267,7 @@ static bool reread_secret_file(struct held *held)
 {
     char *fresh;
 
-    if (!held->file || secret_read(held->file, &fresh, NULL) != EXPORTER_OK)
+    if (!held->file || !held->text || secret_read(held->file, &fresh, NULL) != EXPORTER_OK)
         return false;
     if (strcmp(fresh, held->text) == 0) {
         secret_free(fresh);

@@ -17,13 +17,22 @@
 struct http_login; /* private */
 
 /*
- * Checks that the settings go together and reads all secrets.
+ * Checks that the settings go together and reads all secrets. With `may_wait` some may be missing,
+ * which `err` tells; then http_login_complete comes before the first use.
  *
  * Gives:  *out, which the caller ends with http_login_close; untouched on failure.
- * Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM.
+ * Errors: EXPORTER_BAD_CONFIG, EXPORTER_RETRY: as secret_read has it; EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_login_open(const struct exporter_settings *settings,
                                             struct http_login **out, struct err *err);
+
+/*
+ * Reads the secrets that are missing. `changed`: there are more than before.
+ *
+ * Errors: as secret_read has them; some are still missing.
+ */
+MUST_CHECK enum exporter_rc http_login_complete(struct http_login *login, bool *changed,
+                                                struct err *err);
 
 /* Gives libcurl the user, the password, the token and the proxy's login. */
 MUST_CHECK CURLcode http_login_apply(const struct http_login *login, CURL *easy);

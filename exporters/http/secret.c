@@ -75,13 +75,13 @@ static enum exporter_rc take_line(int fd, const char *path, char *text, struct e
 
     if (!file_read(fd, text, SECRET_FILE_MAX, &size)) { /* it may have grown since why_unfit */
         err_set(err, "%s: %s", path, strerror(errno));
-        return EXPORTER_BAD_CONFIG;
+        return EXPORTER_RETRY;
     }
     size = first_line(text, size);
     wrong = why_no_secret(text, size);
     if (wrong) {
         err_set(err, "%s %s", path, wrong);
-        return EXPORTER_BAD_CONFIG;
+        return EXPORTER_RETRY;
     }
     text[size] = '\0';
     return EXPORTER_OK;
@@ -106,7 +106,7 @@ enum exporter_rc secret_read(const char *path, char **out, struct err *err)
 {
     /* O_NONBLOCK: a FIFO must not hold us up before it is refused. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    enum exporter_rc rc = EXPORTER_RETRY;
     const char *unfit;
 
     if (fd < 0) {

@@ -16,8 +16,8 @@ enum { SECRET_FILE_MAX = 64 * 1024 };
  * Reads the first line of the file `path`, without the blanks at its end.
  *
  * Gives:  *out, which the caller ends with secret_free; untouched on failure.
- * Errors: EXPORTER_BAD_CONFIG (`err` says what and what to do, never the secret),
- *         EXPORTER_NOMEM.
+ * Errors: EXPORTER_RETRY: it is not there, or not fit (`err` says what and what to do, never the
+ *         secret); EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc secret_read(const char *path, char **out, struct err *err);
 

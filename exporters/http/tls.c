@@ -15,35 +15,30 @@
 
 enum { PEM_MAX = 1024 * 1024 }; /* a chain has a few KiB a certificate */
 
-static enum exporter_rc check_file(const char *key, const char *path, struct err *err)
+static bool is_file_fit(const char *key, const char *path, struct err *err)
 {
     struct stat info;
 
     if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
-        return EXPORTER_OK;
+        return true;
     err_set(err, "%s: %s is not a file that can be read", key, path);
-    return EXPORTER_BAD_CONFIG;
+    return false;
 }
 
-static enum exporter_rc check_files(const struct exporter_settings *settings, struct err *err)
+static enum exporter_rc check_files(struct http_tls *tls, struct err *err)
 {
-    enum exporter_rc rc = check_file("ca_file", settings->ca_file, err);
     struct stat info;
 
-    if (rc == EXPORTER_OK)
-        rc = check_file("cert_file", settings->cert_file, err);
-    if (rc == EXPORTER_OK)
-        rc = check_file("key_file", settings->key_file, err);
-    if (rc != EXPORTER_OK || !settings->key_file)
-        return rc;
-    if (!settings->cert_file)
-        err_set(err, "key_file: needs cert_file");
-    else if (stat(settings->key_file, &info) == 0 && (info.st_mode & S_IROTH) != 0)
+    tls->checked = is_file_fit("ca_file", tls->ca_file, err) &&
+                   is_file_fit("cert_file", tls->cert_file, err) &&
+                   is_file_fit("key_file", tls->key_file, err);
+    if (tls->checked && tls->key_file && stat(tls->key_file, &info) == 0 &&
+        (info.st_mode & S_IROTH) != 0) {
         err_set(err, "key_file: %s holds a secret and may be read by everybody: chmod o-r it",
-                settings->key_file);
-    else
-        return EXPORTER_OK;
-    return EXPORTER_BAD_CONFIG;
+                tls->key_file);
+        tls->checked = false;
+    }
+    return tls->checked ? EXPORTER_OK : EXPORTER_RETRY;
 }
 
 static bool copy_tls_path(const char *path, char **out)
@@ -55,22 +50,27 @@ static bool copy_tls_path(const char *path, char **out)
 enum exporter_rc http_tls_open(const struct exporter_settings *settings, struct http_tls *out,
                                struct err *err)
 {
-    enum exporter_rc rc = check_files(settings, err);
+    enum exporter_rc rc;
 
-    *out = (struct http_tls){NULL, NULL};
-    if (rc != EXPORTER_OK)
-        return rc;
-    return copy_tls_path(settings->cert_file, &out->cert_file) &&
-                   copy_tls_path(settings->key_file, &out->key_file)
-               ? EXPORTER_OK
-               : EXPORTER_NOMEM;
+    *out = (struct http_tls){.checked = false};
+    if (settings->key_file && !settings->cert_file) {
+        err_set(err, "key_file: needs cert_file");
+        return EXPORTER_BAD_CONFIG;
+    }
+    if (!copy_tls_path(settings->ca_file, &out->ca_file) ||
+        !copy_tls_path(settings->cert_file, &out->cert_file) ||
+        !copy_tls_path(settings->key_file, &out->key_file))
+        return EXPORTER_NOMEM;
+    rc = check_files(out, err);
+    return rc == EXPORTER_RETRY && settings->may_wait ? EXPORTER_OK : rc;
 }
 
 void http_tls_close(struct http_tls *tls)
 {
+    free(tls->ca_file);
     free(tls->cert_file);
     free(tls->key_file);
-    *tls = (struct http_tls){NULL, NULL};
+    *tls = (struct http_tls){.checked = false};
 }
 
 /*
@@ -158,14 +158,14 @@ static CURLcode name_files(const struct http_tls *tls, CURL *easy)
     return code;
 }
 
-enum exporter_rc http_tls_load(const struct http_tls *tls, CURL *easy, struct err *err)
+enum exporter_rc http_tls_load(struct http_tls *tls, CURL *easy, struct err *err)
 {
     struct curl_blob cert = {.data = NULL}, key = {.data = NULL};
-    enum exporter_rc rc = EXPORTER_OK;
+    enum exporter_rc rc = tls->checked ? EXPORTER_OK : check_files(tls, err);
     CURLcode code;
 
-    if (!tls->cert_file)
-        return EXPORTER_OK;
+    if (rc != EXPORTER_OK || !tls->cert_file)
+        return rc;
     if (!takes_blobs())
         return name_files(tls, easy) == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
     rc = read_pem("cert_file", tls->cert_file, &cert, err);

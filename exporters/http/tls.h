@@ -15,14 +15,16 @@
 #include "exporters/exporter.h"
 
 struct http_tls {
-    char *cert_file, *key_file; /* owned; NULL: none */
+    char *ca_file, *cert_file, *key_file; /* owned; NULL: none */
+    bool checked;                         /* they were there, and fit */
 };
 
 /*
- * Checks the files that the settings name, as libcurl looks at them only when it connects.
+ * Checks the files that the settings name, as libcurl looks at them only when it connects. With
+ * `may_wait` they need not be there, which `err` tells.
  *
  * Gives:  *out, ended with http_tls_close, on failure too.
- * Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM.
+ * Errors: EXPORTER_BAD_CONFIG, EXPORTER_RETRY: one is not there, or not fit; EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_tls_open(const struct exporter_settings *settings,
                                           struct http_tls *out, struct err *err);
@@ -35,7 +37,7 @@ MUST_CHECK CURLcode http_tls_set(const struct exporter_settings *settings, CURL 
  *
  * Errors: EXPORTER_RETRY: they cannot be read; EXPORTER_NOMEM.
  */
-MUST_CHECK enum exporter_rc http_tls_load(const struct http_tls *tls, CURL *easy, struct err *err);
+MUST_CHECK enum exporter_rc http_tls_load(struct http_tls *tls, CURL *easy, struct err *err);
 
 void http_tls_close(struct http_tls *tls);
 

@@ -201,6 +201,30 @@ def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
     assert "bad.ini:2" in done.stderr and "bad.ini:3" in done.stderr and "interval" in done.stderr
 
 
+def test_what_is_not_there_yet_is_waited_for(pystrobe, agent, start, tmp_path):
+    place, control = tmp_path / "disk", tmp_path / "control"
+    place.write_text("no disk is mounted here")
+    target = start(python_of(-1), "busy.py", "--duty", 0.2)
+    pid = target.read_json()["pid"]
+    run = agent("[agent]\nrate = 50Hz\ninterval = 1s\nscan = 200ms\nmax_cpu = 100%%\ncontrol = %s\n"
+                "[target all]\ncmdline = busy\\.py\n[exporter late]\ntype = store\npath = %s/store\n"
+                "[exporter ready]\ntype = store\npath = %s\n" % (control, place, tmp_path / "ready"))
+    line = run.wait_for_line("exporter late")
+    run.wait_for([pid])
+    live.wait_until(lambda: list((tmp_path / "ready").glob("*/*")), "the other exporter works", 0.1)
+    told = pystrobe.run("status", "--socket", control).stdout
+
+    place.unlink()
+    place.mkdir()
+    run.wait_for_line("works again")
+
+    assert "%s/store: Not a directory; it will be tried again" % place in line
+    assert "%s/store: Not a directory" % place in told
+    assert list(place.glob("store/*/*"))
+    assert run.stop()[0] == 0
+    assert len([one for one in run.log if "exporter late" in one and "Not a directory" in one]) == 1
+
+
 @pytest.mark.alone
 @pytest.mark.nightly
 def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path):

@@ -78,6 +78,19 @@ def test_what_root_keeps_in_the_store_of_the_service_shuts_nobody_out(open_pystr
     assert as_nobody(open_pystrobe, "report", "--store", store).returncode == 0
 
 
+def test_an_agent_of_root_keeps_nothing_in_a_spool_of_another_user(open_pystrobe, open_folder, shared):
+    ini = open_folder / "roots.ini"
+    ini.write_text("[agent]\ncontrol = %s/control\nspool = %s\n" % (open_folder, shared))
+    run = Agent(open_pystrobe, ini)
+    try:
+        line = run.wait_for_line("belongs to user")
+    finally:
+        run.stop()
+
+    assert "%s: belongs to user %d: chown it to root" % (shared, NOBODY_ID) in line
+    assert os.listdir(shared) == []
+
+
 def test_a_store_that_was_spoiled_is_named_with_the_command_that_mends_it(open_pystrobe, open_folder, shared):
     ini = open_folder / "doctor.ini"
     ini.write_text("[agent]\nspool = off\n[exporter x]\ntype = store\npath = %s\n" % shared)

@@ -47,13 +47,10 @@ static void files_and_folders_that_root_makes_get_the_owner_of_their_directory(v
     needs_root();
     assert_true(durable_write(dir, "aside", "file", &part, 1));
     assert_true(durable_make_folder(dir, "folder"));
-    assert_true(durable_make_path(tree_path("a/b")));
     (void)close(dir);
 
     must_belong_to("file", OWNER, GROUP);
     must_belong_to("folder", OWNER, GROUP);
-    must_belong_to("a", OWNER, GROUP);
-    must_belong_to("a/b", OWNER, GROUP);
 }
 
 static void what_was_there_keeps_its_owner(void **state)
@@ -65,14 +62,7 @@ static void what_was_there_keeps_its_owner(void **state)
     assert_int_equal(mkdir(tree_path("roots"), 0700), 0);
     assert_false(durable_make_folder(dir, "roots"));
     assert_int_equal(errno, EEXIST);
-    assert_true(durable_make_path(tree_path("roots")));
     must_belong_to("roots", 0, 0);
-
-    assert_int_equal(mkdir(tree_path("roots/below"), 0700), 0);
-    assert_int_equal(chown(tree_path("roots/below"), OWNER, GROUP), 0);
-    assert_true(durable_make_path(tree_path("roots/below/made")));
-    must_belong_to("roots", 0, 0);
-    must_belong_to("roots/below/made", OWNER, GROUP);
     (void)close(dir);
 }
 

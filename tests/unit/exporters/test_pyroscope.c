@@ -700,11 +700,22 @@ static void refuses_headers_that_cannot_work(void **state)
     }
 }
 
-static void expect_bad_config(struct fixture *fix, const char *part)
+static void expect_not_opened(struct fixture *fix, enum exporter_rc rc, const char *part)
 {
     fix->settings.url = "http://127.0.0.1:1";
-    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_BAD_CONFIG);
+    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), rc);
     expect_error(fix, part);
+}
+
+static void expect_bad_config(struct fixture *fix, const char *part)
+{
+    expect_not_opened(fix, EXPORTER_BAD_CONFIG, part);
+}
+
+/* What is wrong is a file that the settings name, and may be mended without them. */
+static void expect_unfit(struct fixture *fix, const char *part)
+{
+    expect_not_opened(fix, EXPORTER_RETRY, part);
 }
 
 static void refuses_two_ways_to_log_in(void **state)
@@ -729,7 +740,7 @@ static void refuses_secrets_that_everybody_may_read(void **state)
 
     write_secret(fix, "the-secret\n", 0644);
     fix->settings.token.file = fix->secret;
-    expect_bad_config(fix, "chmod o-r");
+    expect_unfit(fix, "chmod o-r");
     assert_null(strstr(fix->err.text, "the-secret"));
 }
 
@@ -738,19 +749,19 @@ static void refuses_secrets_that_are_none(void **state)
     struct fixture *fix = *state;
 
     fix->settings.token.file = "/tmp/there-is-no-such-file";
-    expect_bad_config(fix, "No such file");
+    expect_unfit(fix, "No such file");
     fix->settings.token.file = "/dev/null";
-    expect_bad_config(fix, "not a regular file");
+    expect_unfit(fix, "not a regular file");
     write_secret(fix, " \t\nsecond\n", 0600);
     fix->settings.token.file = fix->secret;
-    expect_bad_config(fix, "nothing in its first line");
+    expect_unfit(fix, "nothing in its first line");
     write_secret(fix,
                  "a\x01"
                  "b",
                  0600);
-    expect_bad_config(fix, "control character");
+    expect_unfit(fix, "control character");
     assert_int_equal(truncate(fix->secret, 64 * 1024 + 1), 0);
-    expect_bad_config(fix, "larger than 64 KiB");
+    expect_unfit(fix, "larger than 64 KiB");
 }
 
 static void refuses_proxies_and_client_keys_that_cannot_work(void **state)
@@ -776,7 +787,7 @@ static void refuses_proxies_and_client_keys_that_cannot_work(void **state)
     fix->settings.key_file = fix->secret;
     expect_bad_config(fix, "key_file: needs cert_file");
     fix->settings.cert_file = fix->secret;
-    expect_bad_config(fix, "chmod o-r");
+    expect_unfit(fix, "chmod o-r");
 }
 
 static void refuses_a_ca_file_that_is_not_there(void **state)
@@ -784,7 +795,63 @@ static void refuses_a_ca_file_that_is_not_there(void **state)
     struct fixture *fix = *state;
 
     fix->settings.ca_file = "/tmp/there-is-no-such-file";
-    expect_bad_config(fix, "ca_file: ");
+    expect_unfit(fix, "ca_file: ");
+}
+
+static void remove_secret(const struct fixture *fix)
+{
+    assert_int_equal(unlink(fix->secret), 0);
+}
+
+/* Nothing goes to the server without the secret. */
+static void sends_once_the_secret_is_there_if_it_may_wait(void **state)
+{
+    const struct exporter_secret_header header = {"X-Key", {.file = NULL}};
+    struct exporter_secret_header headers[] = {header};
+    struct fixture *fix = *state;
+
+    write_secret(fix, "", 0600);
+    remove_secret(fix);
+    headers[0].value.file = fix->settings.token.file = fix->secret;
+    fix->settings.secret_headers = headers;
+    fix->settings.secret_header_count = 1;
+    fix->settings.may_wait = true;
+    assert_true(server_start(&fix->server));
+    fix->settings.url = fix->server.url;
+    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_OK);
+    expect_error(fix, "No such file");
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    expect_error(fix, "No such file");
+    write_secret(fix, "late-one\n", 0644);
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    expect_error(fix, "chmod o-r");
+    assert_int_equal(atomic_load(&fix->server.requests), 0);
+
+    write_secret(fix, "late-one\n", 0600);
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+    assert_true(seen(fix, "\r\nAuthorization: Bearer late-one\r\n"));
+    assert_true(seen(fix, "\r\nX-Key: late-one\r\n"));
+}
+
+static void sends_once_certificates_are_there_if_it_may_wait(void **state)
+{
+    struct fixture *fix = *state;
+
+    write_secret(fix, "", 0600);
+    remove_secret(fix);
+    fix->settings.ca_file = fix->secret;
+    fix->settings.may_wait = true;
+    assert_true(server_start(&fix->server));
+    fix->settings.url = fix->server.url;
+    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_OK);
+    expect_error(fix, "ca_file: ");
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    expect_error(fix, "ca_file: ");
+    assert_int_equal(atomic_load(&fix->server.requests), 0);
+    write_secret(fix, "", 0600); /* nobody reads it: the server speaks no TLS */
+    assert_int_equal(send_one(fix), EXPORTER_OK);
 }
 
 static void wants_each_type_on_its_own(void **state)
@@ -863,6 +930,8 @@ int main(void)
         WITH_SERVER(refuses_secrets_that_are_none),
         WITH_SERVER(refuses_proxies_and_client_keys_that_cannot_work),
         WITH_SERVER(refuses_a_ca_file_that_is_not_there),
+        WITH_SERVER(sends_once_the_secret_is_there_if_it_may_wait),
+        WITH_SERVER(sends_once_certificates_are_there_if_it_may_wait),
         WITH_SERVER(wants_each_type_on_its_own),
         WITH_SERVER(opens_or_says_why_when_an_allocation_fails),
     };

@@ -234,8 +234,53 @@ static void refuses_a_path_that_is_a_file(void **state)
     (void)snprintf(path, sizeof(path), "%s/file", place->path);
     place->settings.path = path;
 
-    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_BAD_CONFIG);
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_RETRY);
     assert_non_null(strstr(err.text, "Not a directory"));
+}
+
+/* As on a disk that is mounted later. */
+static void waits_for_its_directory_if_it_may(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    struct err err = {"before"};
+    char path[128];
+
+    put_file(place, "later", "");
+    (void)snprintf(path, sizeof(path), "%s/later", place->path);
+    place->settings.path = path;
+    place->settings.may_wait = true;
+
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "Not a directory"));
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_RETRY);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_OK);
+    exporter_close(exporter);
+
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_string_equal(err.text, ""); /* it waits for nothing */
+    exporter_close(exporter);
+}
+
+/* What is stored after a disk was mounted there goes to that disk. */
+static void goes_where_its_path_leads_by_now(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    char path[128], aside[128];
+
+    (void)snprintf(path, sizeof(path), "%s/store", place->path);
+    (void)snprintf(aside, sizeof(aside), "%s/aside", place->path);
+    place->settings.path = path;
+    assert_int_equal(exporter_open(&place->settings, &exporter, NULL), EXPORTER_OK);
+    assert_int_equal(send(exporter, "web", START_NS, "x"), EXPORTER_OK);
+    assert_int_equal(rename(path, aside), 0);
+    make_dir(place, "store");
+    assert_int_equal(send(exporter, "web", START_NS + S_NS, "y"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "aside/web"), 1);
+    assert_int_equal(files_in(place, "store/web"), 1);
+    exporter_close(exporter);
 }
 
 static void drops_the_oldest_when_it_is_full(void **state)
@@ -539,6 +584,7 @@ static int try_two_users(struct place *place)
 
     if (geteuid() != 0)
         return NOT_ROOT;
+    place->settings.any_owner = true;
     if (chown(place->path, OWNER, OWNER) != 0 ||
         exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
         send(exporter, "web", START_NS, "root's") != EXPORTER_OK)
@@ -552,6 +598,35 @@ static int try_two_users(struct place *place)
         return 3;
     exporter_close(exporter);
     return files_in(place, "web") == 1 ? 0 : 4; /* root's is gone, as it was the oldest */
+}
+
+/* As a user offers root a directory, or a link to one of root's. */
+static void root_is_not_led_to_a_directory_of_another_user(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    char link[512];
+
+    if (geteuid() != 0)
+        skip();
+    (void)snprintf(link, sizeof(link), "%s", below(place, "link"));
+    make_dir(place, "theirs");
+    make_dir(place, "roots");
+    assert_int_equal(chown(below(place, "theirs"), OWNER, OWNER), 0);
+    place->settings.path = below(place, "theirs");
+    assert_int_not_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "/theirs: belongs to user 65533: chown it"));
+
+    assert_int_equal(symlink("roots", link), 0);
+    assert_int_equal(lchown(link, OWNER, OWNER), 0);
+    place->settings.path = link;
+    place->settings.any_owner = true;
+    assert_int_not_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    assert_non_null(strstr(err.text, "link is a symbolic link of user 65533"));
+    assert_int_equal(lchown(link, 0, 0), 0);
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_OK);
+    exporter_close(exporter);
 }
 
 /* As an older version left it: a folder that only root can enter. */
@@ -765,6 +840,8 @@ int main(void)
         IN_A_PLACE(leaves_the_mode_of_a_directory_that_is_there),
         cmocka_unit_test(refuses_settings_without_a_path),
         IN_A_PLACE(refuses_a_path_that_is_a_file),
+        IN_A_PLACE(waits_for_its_directory_if_it_may),
+        IN_A_PLACE(goes_where_its_path_leads_by_now),
         IN_A_PLACE(drops_the_oldest_when_it_is_full),
         IN_A_PLACE(keeps_its_bounds_for_files_of_earlier_runs),
         IN_A_PLACE(drops_what_is_too_old),
@@ -780,6 +857,7 @@ int main(void)
         IN_A_PLACE(tells_of_a_full_disk_and_leaves_no_half_file),
         IN_A_PLACE(tells_of_a_read_only_disk),
         IN_A_PLACE(root_and_the_owner_of_the_directory_share_it),
+        IN_A_PLACE(root_is_not_led_to_a_directory_of_another_user),
         IN_A_PLACE(stores_on_beside_files_that_it_cannot_remove),
         IN_A_PLACE(tells_once_of_folders_that_cannot_be_read),
         cmocka_unit_test(turns_hostile_services_into_names_and_back),
