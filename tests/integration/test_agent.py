@@ -59,7 +59,7 @@ ODD_NAMES = """
 cost-center = 12
 [target shop]
 service = shop
-cmdline = busy\\.py --duty 0\\.2
+cmdline = busy\\.py --duty 0\\.23
 split = thread
 label.1a = x
 label.gr\u00f6\u00dfe = XL
@@ -68,7 +68,7 @@ label.gr\u00f6\u00dfe = XL
 
 def test_a_pyroscope_gets_names_that_it_takes(agent, start, pystrobe, tmp_path):
     """The receiver refuses the whole of a profile that has one name that a Pyroscope may refuse."""
-    pid = start(python_of(0), "busy.py", "--duty", 0.2, "--threads", 2).read_json()["pid"]
+    pid = start(python_of(0), "busy.py", "--duty", 0.23, "--threads", 2).read_json()["pid"]
     with Receiver(profiles.BUILD) as receiver:
         ini = INI.replace("[labels]\nenv = test\n", ODD_NAMES) + "[exporter out]\ntype = pyroscope\nurl = %s\n" % receiver.url
         run = agent(ini)
