@@ -47,7 +47,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
+        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget attacks churn faults spool soak servers packages \
         nightly packages-arm64 entrypoint bench-delivery bench-exec bench-record bench-tests yama systems browser
 
 deps: ## daily: install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
@@ -122,6 +122,7 @@ test: ## daily: install what is missing, build, run unit and integration tests
 #   truth        test_frames.py, test_quiet.py, test_async.py: each stack equals the program's own view
 #   weights      tests/unit/sampling: times by a clock that is stepped; test_agent.py: two services add up
 #   budget       tests/unit/supervisor/test_budget.c; test_budget.py: what its readers take counts
+#   attacks      test_web_limits.py, test_budget.py, test_hang.py, test_samplers.py, test_source.py: one at a time
 #   churn        test_children.py with 200 deaths, test_finding.py with 2,500 processes and 4 pids used anew
 #   bench-tests  test_bench.py, test_bench_tools.py: figures, tables, targets
 #   spool        tests/unit/delivery/test_spool_kills.c: a kill at each call; test_spool.py: 50 kills
@@ -317,6 +318,10 @@ bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: do the benchmarks of
 budget: pythons $(BUILD)/pystrobe ## measure: what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m "nightly or not nightly" tests/integration/test_budget.py
+
+attacks: pythons $(BUILD)/pystrobe ## measure: all that an unprivileged user can do to an agent, at once (ATTACK_S=3600 for an hour; needs root)
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest -s -m nightly tests/integration/test_attacks.py
 
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)

@@ -3,13 +3,14 @@
 
 `python3 dead_files.py DIRECTORY [kill]`, as root, mounts it and prints a line once it is there. Every name in it is a
 regular file of 4 KiB that everyone may read. The read ends when this program ends; until then not even SIGKILL ends
-it, or with `kill` nothing but SIGKILL.
+it, or with `kill` nothing but SIGKILL. Opened with O_DIRECT it is a file that the page cache has nothing of.
 
 Source: include/uapi/linux/fuse.h of the kernel.
 """
 
 import ctypes
 import os
+import signal
 import stat
 import struct
 import subprocess
@@ -17,9 +18,11 @@ import sys
 
 LOOKUP, FORGET, GETATTR, OPEN, READ, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 26, 36, 42
 ENOSYS = 38
-ASYNC_READ = 1
+PR_SET_PDEATHSIG = 1
+ASYNC_READ, DIRECT_IO, KEEP_CACHE = 1, 1, 2
 FOREVER_S = 3600
 ROOT, FILE = 1, 2
+HEADER_SIZE = 40
 
 
 def attributes(node):
@@ -27,8 +30,8 @@ def attributes(node):
     return struct.pack("<6Q10I", node, 0 if node == ROOT else 4096, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
 
-def answer_to(opcode, node, flags):
-    """The body of the answer; None: the kernel knows no such call."""
+def answer_to(opcode, node, flags, asked):
+    """The body of the answer to a request; None: the kernel knows no such call."""
     if opcode == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, 0, flags, 12, 9, 65536, 1, 1, 0, *[0] * 8)
     if opcode == LOOKUP:
@@ -36,7 +39,8 @@ def answer_to(opcode, node, flags):
     if opcode == GETATTR:
         return struct.pack("<Q2I", FOREVER_S, 0, 0) + attributes(node)
     if opcode == OPEN:
-        return struct.pack("<Q2I", 1, 0, 0)
+        wants_direct = struct.unpack_from("<I", asked)[0] & os.O_DIRECT
+        return struct.pack("<Q2I", 1, KEEP_CACHE | (DIRECT_IO if wants_direct else 0), 0)
     return None
 
 
@@ -49,15 +53,16 @@ def serve(fd, flags):
         _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
         if opcode in (READ, FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        body = answer_to(opcode, node, flags)
+        body = answer_to(opcode, node, flags, request[HEADER_SIZE:])
         error = 0 if body is not None else -ENOSYS
         os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), error, unique) + (body or b""))
 
 
 def main():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     fd = os.open("/dev/fuse", os.O_RDWR)
     options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
-    libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"dead", os.fsencode(sys.argv[1]), b"fuse", 6, options.encode()) != 0:
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
     print("mounted", flush=True)

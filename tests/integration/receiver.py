@@ -179,6 +179,12 @@ class Receiver:
                                    % (len(self.pushes), count, seconds, self.errors))
             return list(self.pushes)
 
+    def take(self):
+        """The pushes since the last call; they are forgotten here."""
+        with self._changed:
+            taken, self.pushes = self.pushes, []
+            return taken
+
     def decode(self, headers, body):
         """(pushes, errors) of a request's body: a Push for each good series, and what a Pyroscope would say of each
         other one. ValueError: what it would mind about the whole.

@@ -69,12 +69,6 @@ def status(pystrobe, folder):
     return json.loads(pystrobe.run("status", "--json", "--socket", folder / "control.sock").stdout)
 
 
-def cpu_s_of(pid):
-    """What the agent and its samplers use, and what its processes used that have ended."""
-    ended = sum(int(word) for word in pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[13:15])
-    return sum(time.clock_gettime(~one << 3 | 2) for one in profiles.family(pid)) + ended / 100
-
-
 @contextlib.contextmanager
 def clients(count, run):
     """Calls run(enough) in so many threads until the end of the block."""
@@ -101,12 +95,12 @@ def test_who_asks_in_a_loop_takes_no_sample_from_anybody(pystrobe, desk, tmp_pat
             answers.append(pages.ask(port, path)[0])
 
     time.sleep(2)
-    before, began, used = status(pystrobe, tmp_path), time.monotonic(), cpu_s_of(run.process.pid)
+    before, began, used = status(pystrobe, tmp_path), time.monotonic(), profiles.cpu_s_of(run.process.pid)
     with clients(4, hammer):
         time.sleep(15)
         assert {pages.ask(port, "/healthz")[0] for _ in range(10)} == {200}
     passed = time.monotonic() - began
-    after, used = status(pystrobe, tmp_path), cpu_s_of(run.process.pid) - used
+    after, used = status(pystrobe, tmp_path), profiles.cpu_s_of(run.process.pid) - used
     taken = after["targets"][0]["samples"] - before["targets"][0]["samples"]
 
     print("%s: %d answers, %d of them 429, %.2f %% of a core, %.1f samples a second" % (
