@@ -116,6 +116,29 @@ def test_memory_holds_without_those_that_add_most_to_profiles(pystrobe, agent, s
     assert 0 < metrics["pystrobe_used_memory_bytes"][""] < 17 * MIB
 
 
+@pytest.mark.long
+def test_a_process_that_is_expensive_to_sample_pays_for_that_itself(pystrobe, agent, start, tmp_path):
+    """Fresh names of 1,000 bytes in each stack, beside a program that is nothing special."""
+    quiet = start(PYTHON, "wide.py", 10, 3, tmp_path.name).read_json()["pid"]
+    flood = start(PYTHON, "flood.py", 100, tmp_path.name).read_json()["pid"]
+    watching = agent(INI % {"rate": "19Hz", "interval": "10s", "limits": "max_cpu = 0.5%\nmax_memory = 1GiB", "port": free_port(),
+                            "mark": "(wide|flood)[.]py .*" + tmp_path.name, "folder": tmp_path})
+    watching.wait_for([quiet, flood])
+
+    def slowed():
+        told = status(pystrobe, tmp_path)
+        return told["budget"]["targets_slowed"] and {one["pid"]: one for one in told["targets"]}
+
+    targets = live.wait_until(slowed, "it is slowed", 0.5)
+    text = pystrobe.run("status", "--socket", tmp_path / "control").stdout
+    watching.stop()
+
+    print("flood: %g Hz, quiet: %g Hz" % (targets[flood]["rate_hz"], targets[quiet]["rate_hz"]))
+    assert targets[flood]["slowed"] and 1 <= targets[flood]["rate_hz"] < 19
+    assert not targets[quiet]["slowed"] and targets[quiet]["rate_hz"] == 19
+    assert re.search(r" %d .*Hz \(slowed\)" % flood, text)
+
+
 def test_what_the_page_reads_counts(pystrobe, agent, start, tmp_path):
     target, port = start(PYTHON, "wide.py", 10, 3, tmp_path.name), free_port()
     watching = agent(INI % {"rate": "20Hz", "interval": "1s", "limits": "max_cpu = 1%", "mark": "wide[.]py .*" + tmp_path.name,
