@@ -23,7 +23,8 @@ def step(functions):
 
 def fresh():
     name = ("flood_%d_" % next(numbers)).ljust(1000, "x")
-    return types.FunctionType(step.__code__.replace(co_name=name), globals(), name)
+    names = {key: name for key in ("co_name", "co_qualname") if hasattr(step.__code__, key)}
+    return types.FunctionType(step.__code__.replace(**names), globals(), name)
 
 
 def flood():
