@@ -124,6 +124,7 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     own = own_ns(use, &first->use);
     opening = since(use->opening_ns, first->use.opening_ns);
     state->used_cpu = own / span_ns;
+    state->used_cpu_ns = own;
     state->used_opening_cpu = opening / span_ns;
     state->used_memory_bytes = use->memory_bytes;
     set_samples(budget, own, since(use->sampling_ns, first->use.sampling_ns), span_ns);

@@ -51,11 +51,12 @@ struct budget_use {
     uint64_t asked_memory_bytes; /* of it, for requests of users */
 };
 
-/* Result of the last step. */
+/* Result of the last step. In the first minute, means are those since the start. */
 struct budget_state {
     struct budget_limits promised;
     double used_cpu;         /* share of one core, mean of the last minute, without opening */
     double used_opening_cpu; /* the same for opening */
+    double used_cpu_ns;      /* CPU time of the last minute, without opening */
     uint64_t used_memory_bytes;
     double share_ns;   /* CPU time of each target, ns a second; INFINITY: as asked for */
     size_t slowed;     /* targets that are sampled less often than asked for */

@@ -78,9 +78,9 @@ static void log_slowed(const struct supervisor *f, size_t before)
     if (state->slowed > 0 && before == 0)
         log_line(LOG_LEVEL_WARNING,
                  "sampling %zu of %zu processes less often, the most expensive first: pystrobe "
-                 "used %.2f %% of a core in the last minute and may use %.2f %% (max_cpu)",
-                 state->slowed, f->assignments.count, state->used_cpu * 100,
-                 state->promised.cpu * 100);
+                 "used %.2f s of CPU time in the last minute and may use %.2f s (max_cpu)",
+                 state->slowed, f->assignments.count, state->used_cpu_ns / NS_PER_S,
+                 state->promised.cpu * 60);
     else if (state->slowed == 0 && before > 0)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
 }
