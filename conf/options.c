@@ -131,9 +131,8 @@ const struct conf_option conf_options[] = {
         .name = "scan",
         IN_AGENT(scan_ns),
         NUMBER(DURATION, "1s", "100ms", "1h"),
-        .help =
-            "How often to look for new processes. Where this would take over three quarters of "
-            "max_cpu, more rarely, up to each 5 seconds.",
+        .help = "How often to look for new processes. Where this would take over three quarters of "
+                "max_cpu, more rarely, up to each 5 seconds.",
     },
     {
         .name = "max_cpu",

@@ -98,8 +98,8 @@ static void judge_memory(struct budget *budget, const struct budget_use *use, ui
 }
 
 /* Stores the end of a step; lends the one before, NULL: this is the first, or no time passed. */
-static const struct budget_mark *add_mark(struct budget *budget, const struct budget_use *use,
-                                          uint64_t now_ns)
+static const struct budget_mark *add_budget_mark(struct budget *budget,
+                                                 const struct budget_use *use, uint64_t now_ns)
 {
     const struct budget_mark *last = &budget->marks[budget->newest];
 
@@ -113,7 +113,7 @@ static const struct budget_mark *add_mark(struct budget *budget, const struct bu
 
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
 {
-    const struct budget_mark *last = add_mark(budget, use, now_ns), *first;
+    const struct budget_mark *last = add_budget_mark(budget, use, now_ns), *first;
     struct budget_state *state = &budget->state;
     double span_ns, own, opening;
 

@@ -14,7 +14,8 @@
  * its sampler, here and while they are encoded; and its own state. */
 enum { PROFILE_COPIES = 3, TARGET_BYTES = 32 << 10 };
 
-static void leave_out(struct supervisor *f, struct proc_id id, const char *why, uint64_t now_ns)
+static void leave_target_out(struct supervisor *f, struct proc_id id, const char *why,
+                             uint64_t now_ns)
 {
     supervisor_drop(f, id);
     supervisor_refuse(f, id, why, now_ns);
@@ -99,7 +100,7 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
     left_out = budget_divide(&f->budget, targets, f->assignments.count);
     for (i = f->assignments.count; left_out > 0 && i-- > 0;) /* the last one takes a free place */
         if (targets[i].left_out && f->assignments.items[i].sampling) {
-            leave_out(f, f->assignments.items[i].id, why, now_ns);
+            leave_target_out(f, f->assignments.items[i].id, why, now_ns);
             left_out--;
         }
     free(targets);
@@ -131,7 +132,8 @@ static void free_memory(struct supervisor *f, uint64_t now_ns)
            (target = largest(&f->assignments))) {
         freed += valid_cost(target->counts.recent_bytes) * PROFILE_COPIES + TARGET_BYTES;
         f->budget.state.left_out++;
-        leave_out(f, target->id, "left out: pystrobe uses too much memory (max_memory)", now_ns);
+        leave_target_out(f, target->id, "left out: pystrobe uses too much memory (max_memory)",
+                         now_ns);
     }
     if (f->assignments.count < count)
         log_line(LOG_LEVEL_WARNING,
