@@ -46,6 +46,7 @@ bool proc_map_parse(char *line, struct proc_map *out)
         !read_map_number(&line, 10, '\0', &out->inode) || (*line != ' ' && *line != '\0') ||
         dev_major > UINT32_MAX || dev_minor > UINT32_MAX)
         return false;
+    out->device = dev_major << 32 | dev_minor;
     line += strspn(line, " ");
     out->path = line;
     size = strlen(line);

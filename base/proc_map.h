@@ -18,6 +18,7 @@
 struct proc_map {
     uint64_t start, end;
     uint64_t offset, inode;
+    uint64_t device; /* of the inode; the same number in each line of this kernel */
     bool readable, writable, executable;
     const char *path; /* borrowed from the line; "" if none; without " (deleted)" */
 };

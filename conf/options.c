@@ -131,27 +131,28 @@ const struct conf_option conf_options[] = {
         .name = "scan",
         IN_AGENT(scan_ns),
         NUMBER(DURATION, "1s", "100ms", "1h"),
-        .help =
-            "How often to look for new processes. Where max_cpu does not do, and this would take "
-            "over three quarters of it, more rarely, up to each 5 seconds.",
+        .help = "How often to look for new processes. Where this would take over three quarters of "
+                "max_cpu, more rarely, up to each 5 seconds.",
     },
     {
         .name = "max_cpu",
         IN_AGENT(max_cpu),
         NUMBER(SHARE, "1%", "0.1%", "10000%"),
-        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
-                "does not do, all targets are sampled less often alike, down to once a second or a "
-                "16th of their rate, which of them is less; then the targets that were found last "
-                "are left out. Answers over HTTP have a max_cpu of their own.",
+        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Within it "
+                "all targets are sampled as often as asked for. Beyond it the CPU time is divided "
+                "fairly: the most expensive targets are slowed first, down to one sample a second, "
+                "and left out only if even that is too much. Opening processes may take as much "
+                "again, spread over time: at the start, and where many processes start at once, "
+                "some wait. Answers over HTTP have a max_cpu of their own.",
     },
     {
         .name = "max_memory",
         IN_AGENT(max_memory),
         NUMBER(SIZE, "64MiB", "16MiB", "1TiB"),
-        .help = "How much memory pystrobe itself may use. Where that does not do, all targets are "
-                "sampled less often alike, up to 4 times; then the targets that were found last "
-                "are left out. A process that reads the store for the page counts as long as it "
-                "runs, but no target is left out for it.",
+        .help = "How much memory pystrobe itself may use. If it uses more for ten seconds, the "
+                "targets that add most to profiles are left out, and tried again after a minute, "
+                "then two, up to an hour. A process that reads the store for the page is told as "
+                "long as it runs, but no target is left out for it.",
     },
     {
         .name = "log_level",

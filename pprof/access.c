@@ -88,3 +88,8 @@ int64_t add_saturated(int64_t a, int64_t b)
         return INT64_MIN;
     return a + b;
 }
+
+size_t pprof_interned_bytes(const struct pprof *profile)
+{
+    return profile->arena.used;
+}

@@ -167,6 +167,9 @@ size_t pprof_label_count(const struct pprof *profile);
 
 /* How many rows there are, and the total of value `type` over all of them. */
 size_t pprof_row_count(const struct pprof *profile);
+
+/* Bytes of the names and stacks that it has interned since pprof_new or pprof_reset. */
+size_t pprof_interned_bytes(const struct pprof *profile);
 int64_t pprof_total(const struct pprof *profile, size_t type);
 
 /* What stands around the samples. Strings are borrowed during the call. */

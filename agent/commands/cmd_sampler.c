@@ -28,8 +28,8 @@ enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
 /* How often it hands over; the second while there was nothing to sample. */
 #define HAND_NS  (250 * NS_PER_MS)
 #define QUIET_NS NS_PER_S
-/* ... and what is counted of each process and of the unwinder, which nobody but people look at. */
-#define EACH_NS (5 * NS_PER_S)
+/* ... and what is counted of each process and of the unwinder: for the budget and for people. */
+#define EACH_NS (2 * NS_PER_S)
 
 /* What was handed over of one service. */
 struct hand {
@@ -289,7 +289,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct ipc_commit commit;
     struct ipc_end end;
     struct proc_id id;
-    double factor;
+    double share_ns;
 
     if (kind == IPC_TAKE && ipc_read(&take, sizeof(take), bytes, size)) {
         send_pending_rows(s); /* opening is where a target blocks first: nothing is lost by it */
@@ -300,8 +300,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         end_sampler_interval(s, &end);
     } else if (kind == IPC_BURST && ipc_read(&burst, sizeof(burst), bytes, size)) {
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
-    } else if (kind == IPC_STRETCH && ipc_read(&factor, sizeof(factor), bytes, size)) {
-        engine_stretch(s->engine, factor);
+    } else if (kind == IPC_SHARE && ipc_read(&share_ns, sizeof(share_ns), bytes, size)) {
+        engine_share(s->engine, share_ns);
     } else if (kind == IPC_COMMIT && ipc_read(&commit, sizeof(commit), bytes, size)) {
         commit_and_send(s, &commit);
     } else {

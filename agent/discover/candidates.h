@@ -34,6 +34,7 @@ struct candidate {
     bool fixed;         /* never execs: a kernel thread */
     bool runs_deep;     /* `mark` is proc_exec_mark, not proc_exe_mark */
     uint8_t left_out;   /* why it cannot be sampled: see finder_stats; 0: it can, or is unwanted */
+    uint8_t refusals;   /* times that the budget had no room for it */
     bool sampled;       /* it was counted as a process that is sampled */
     bool logged;        /* the log says why it cannot be sampled */
     uint64_t inode;     /* of /proc/PID; differs if the pid was reused */

@@ -20,15 +20,17 @@
 #define WAIT_STARTING_NS    NS_PER_S
 #define WAIT_MAX_NS         (60 * NS_PER_S)
 #define WAIT_SHORT_NS       (10 * NS_PER_S) /* of descriptors or memory: that ends with others */
-#define DENIED_LOG_DELAY_NS (NS_PER_S / 2)  /* a program that drops its user execs by then */
-#define FOREIGN_FIRST_NS    (2 * NS_PER_S)  /* so long a program may take to load its Python */
+#define REFUSED_FIRST_NS    (60 * NS_PER_S)
+#define REFUSED_MAX_NS      (3600 * NS_PER_S)
+#define DENIED_LOG_DELAY_NS (NS_PER_S / 2) /* a program that drops its user execs by then */
+#define FOREIGN_FIRST_NS    (2 * NS_PER_S) /* so long a program may take to load its Python */
 #define FOREIGN_MAX_NS      (3600 * NS_PER_S)
 #define UNWANTED_FIRST_NS   NS_PER_S /* one that is young may change its user or its cgroup yet */
 #define UNWANTED_MAX_NS     (600 * NS_PER_S)
 #define TAKEN_CHECK_NS      (5 * NS_PER_S)
 #define EAGER_SCAN_NS       (20 * NS_PER_MS)
 #define CATCH_UP_NS         (50 * NS_PER_MS)
-#define STRETCHED_NS        (5 * NS_PER_S) /* scans, to save CPU time */
+#define SCAN_SLOWEST_NS     (5 * NS_PER_S) /* between scans, to save CPU time */
 #define WHOLE_NS            (5 * NS_PER_S) /* /proc is read at least so often */
 
 /* Nobody execs with less CPU time: the smallest program takes 0.5 ms to start, a Python 5 ms. And
@@ -55,8 +57,7 @@ struct finder {
     uint64_t next_scan_ns;
     uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
     bool polls;            /* this scan looks for them */
-    double factor;         /* scans are so many times as far apart as asked at most, */
-    double share;          /* as long as they would take more of a core than that */
+    double share;          /* of a core, that scans may take; 0: no limit */
     double cpu_ns;         /* that one scan takes, but for looks: */
     double looks_ns;       /* that those of this scan took, which are due at their time anyway */
     unsigned looks, takes; /* of this scan */
@@ -85,7 +86,6 @@ struct finder *finder_new(const struct finder_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
-    f->factor = 1;
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
     f->census_fd =
@@ -211,7 +211,10 @@ void finder_refuse(struct finder *f, struct proc_id id, const struct err *err, u
         return;
     set_state(f, c, CANDIDATE_WAITING);
     set_left_out(f, c, FINDER_BUDGET);
-    wait_longer(c, WAIT_FIRST_NS, WAIT_MAX_NS, now_ns);
+    c->wait_ns = REFUSED_FIRST_NS << c->refusals;
+    c->next_try_ns = now_ns + c->wait_ns;
+    if (c->wait_ns < REFUSED_MAX_NS)
+        c->refusals++;
     log_unsampled_reason(f, c, CPY_NOMEM, err, now_ns);
 }
 
@@ -343,19 +346,19 @@ void finder_reconsider(struct finder *f, uint64_t scan_ns,
     candidates_each(&f->candidates, reconsider, &all);
 }
 
-void finder_stretch(struct finder *f, double factor, double share)
+void finder_limit(struct finder *f, double share)
 {
-    f->factor = factor > 1 ? factor : 1;
     f->share = share;
 }
 
-/* How many times as long as asked it is to the next scan. */
-static double stretched(const struct finder *f)
+/* Time between two scans that keeps to the limit. */
+static uint64_t scan_period(const struct finder *f)
 {
-    const double needed =
-        f->share > 0 ? f->cpu_ns / (double)f->settings.scan_ns / f->share : f->factor;
+    const double asked = (double)f->settings.scan_ns;
+    const double needed = f->share > 0 ? f->cpu_ns / f->share : 0;
+    const double slowest = asked > SCAN_SLOWEST_NS ? asked : SCAN_SLOWEST_NS;
 
-    return needed > f->factor ? f->factor : needed > 1 ? needed : 1;
+    return (uint64_t)(needed < asked ? asked : needed < slowest ? needed : slowest);
 }
 
 /* CPU time that this thread has used. */
@@ -623,12 +626,8 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
 
 static void end_scan(struct finder *f, uint64_t now_ns)
 {
-    uint64_t every = f->settings.scan_ns;
+    uint64_t every = scan_period(f);
 
-    if (every < STRETCHED_NS) {
-        every = (uint64_t)((double)every * stretched(f));
-        every = every < STRETCHED_NS ? every : STRETCHED_NS;
-    }
     if (f->settings.eager) /* a command's children come and go with it */
         every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
     if (f->polls) {

@@ -77,11 +77,9 @@ void finder_reconsider(struct finder *finder, uint64_t scan_ns,
                        bool (*holds)(void *ctx, struct proc_id id,
                                      const struct target_profile *profile));
 
-/*
- * Multiplies the time between scans by up to `factor`, as far as scans take more than `share` of a
- * core; but up to five seconds, or scan_ns if that is longer. 1: scan_ns.
- */
-void finder_stretch(struct finder *finder, double factor, double share);
+/* Makes scans rarer as far as they take more than `share` of a core, but up to five seconds apart,
+ * or scan_ns if that is longer. 0: no limit. */
+void finder_limit(struct finder *finder, double share);
 
 /* Scans now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
@@ -94,7 +92,8 @@ uint64_t finder_next_ns(const struct finder *finder);
 void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, const struct err *err,
                     uint64_t now_ns);
 
-/* The same because of what pystrobe may use; `err` says of what. */
+/* The same because of what pystrobe may use; `err` says of what. Retried after a minute, then two,
+ * and so on up to an hour. */
 void finder_refuse(struct finder *finder, struct proc_id id, const struct err *err,
                    uint64_t now_ns);
 

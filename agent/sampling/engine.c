@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - see engine.h. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "agent/host/log.h"
 #include "agent/sampling/clock_step.h"
 #include "agent/sampling/engine_internal.h"
+#include "agent/sampling/fair_share.h"
 #include "agent/sampling/stats.h"
 
 enum {
@@ -118,10 +120,43 @@ static void look_again(struct engine *e, struct target *t, uint64_t now_ns)
         engine_look_for_another(e, t, now_ns);
 }
 
+/* Adapts the period of a target to its cost. */
+static void slow_target(struct engine *e, struct target *t)
+{
+    const double wanted_hz = (double)NS_PER_S / (double)ticks_wanted_period(&t->tick);
+    const double hz = fair_share_hz(e->share_ns, sampling_cost_tick_ns(&t->cost), wanted_hz);
+
+    ticks_slow(&e->ticks, &t->tick, hz < wanted_hz ? (uint64_t)((double)NS_PER_S / hz) : 0);
+}
+
+void engine_share(struct engine *e, double share_ns)
+{
+    e->share_ns = share_ns > 0 ? share_ns : 0;
+    for (size_t i = 0; i < e->stats.sampling; i++)
+        slow_target(e, e->sampling[i]);
+}
+
+/* Charges a sample that began at `began_ns`. The first one counts as part of opening. */
+static void charge_sample(struct engine *e, struct target *t, uint64_t began_ns, uint64_t bytes)
+{
+    const uint64_t took_ns = clock_mono_ns() - began_ns;
+
+    if (!t->tick.began) {
+        e->stats.opening_ns += took_ns;
+        return;
+    }
+    sampling_cost_add(&t->cost, took_ns, bytes, process_ticks(&t->process),
+                      ticks_wanted_period(&t->tick));
+    e->stats.sampling_ns += took_ns + bytes * SAMPLING_COST_BYTE_NS;
+    slow_target(e, t);
+}
+
 /* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
 static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
 {
     const uint64_t ticks = process_ticks(&t->process);
+    const struct pprof *profile = t->process.service->profile;
+    const size_t bytes = pprof_interned_bytes(profile);
     bool read = true;
     struct proc_id id = t->id;
     struct err err;
@@ -134,6 +169,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     engine_end_reading(e);
     if (read)
         stats_took(&e->stats.times, clock_mono_ns() - now_ns);
+    charge_sample(e, t, now_ns, pprof_interned_bytes(profile) - bytes);
     e->stats.samples += ticks;
     t->samples += ticks;
     e->stats.idle += read ? ticks - 1 : ticks;
@@ -181,11 +217,6 @@ static bool is_alone(struct engine *e)
     return false;
 }
 
-void engine_stretch(struct engine *e, double factor)
-{
-    ticks_stretch(&e->ticks, factor);
-}
-
 /* Takes all samples that are due now; gives when to wake up for the next. */
 static uint64_t tick_all(struct engine *e, uint64_t now_ns)
 {
@@ -207,7 +238,7 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
             look_again(e, t, now_ns);
             now_ns = clock_mono_ns();
         }
-        t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
+        t->process.service->period_ns = ticks_period(due); /* what a profile says */
         first = !due->began;
         if (!tick(e, t, now_ns, alone))
             continue;
@@ -242,11 +273,13 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
 {
     struct cpy_target *opened = NULL;
     struct err err = {""};
+    uint64_t cpu_ns;
     enum cpy_rc rc;
 
     /* Many may be taken at once, and to open one takes some milliseconds. */
     (void)tick_all(e, clock_mono_ns());
     unpin_cpu(e);
+    cpu_ns = engine_thread_cpu_ns();
     engine_begin_reading(e, id, clock_mono_ns());
     rc = check_descriptors(e, &err);
     if (rc == CPY_OK)
@@ -259,6 +292,7 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
         rc = engine_start(e, id, profile, opened);
         err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
     }
+    e->stats.opening_ns += engine_thread_cpu_ns() - cpu_ns;
     if (rc != CPY_OK)
         engine_put_off(e, id, rc, &err);
 }
@@ -314,6 +348,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
         seed = clock_mono_ns();
     ticks_init(&e->ticks, seed);
+    e->share_ns = INFINITY;
     e->utc = utc_now();
     e->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
@@ -439,7 +474,7 @@ static int wait_for_engine_events(struct engine *e, uint64_t until_ns, struct ep
     int count;
 
     if (tick && tick->next_ns == until_ns)
-        after_ns = ticks_after_ns(&e->ticks, tick);
+        after_ns = ticks_after_ns(tick);
     if (after_ns > 0 && after_ns < until_ns + ALARM_SOON_NS)
         count = alarm_wait(&e->alarm, e->epoll_fd, until_ns, after_ns);
     else

@@ -109,6 +109,8 @@ struct engine_times {
 struct engine_stats {
     uint64_t samples;                 /* of processes */
     struct engine_times times;        /* how long those took that were read */
+    uint64_t sampling_ns;             /* what samples cost: see sampling_cost.h */
+    uint64_t opening_ns;              /* CPU time to open processes, with their first samples */
     uint64_t idle;                    /* of those, of processes that had not run since the last */
     uint64_t missed;                  /* ticks that were over before their turn came */
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
@@ -127,6 +129,8 @@ struct engine_counts {
     uint64_t failed[ENGINE_OUTCOMES]; /* samples */
     uint64_t torn;                    /* stacks, and why: */
     uint64_t torn_moved, torn_chain, torn_code, torn_unmapped;
+    double tick_ns;      /* mean cost of a sample now: see sampling_cost.h */
+    double recent_bytes; /* that it has added to profiles in the last minute, about */
 };
 
 struct engine;
@@ -146,8 +150,8 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
 
-/* Multiplies all periods by `factor` from now on, up to the longest period allowed. */
-void engine_stretch(struct engine *engine, double factor);
+/* Slows the targets that cost more than `share_ns` a second; see fair_share.h. */
+void engine_share(struct engine *engine, double share_ns);
 
 /* Samples a process from now on. Calls put_off of `callbacks`, perhaps at once, if it cannot be
  * sampled now. */

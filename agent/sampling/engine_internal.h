@@ -34,6 +34,7 @@ struct engine {
     unsigned alone_backoff, alone_backoff_left;
     uint64_t interval_end_ns;
     struct ticks ticks; /* of all targets */
+    double share_ns;    /* of each target, of each second; INFINITY: all run as asked for */
     struct alarm alarm; /* used when there is one target */
     struct bursts bursts;
     struct trim trim;
@@ -56,6 +57,9 @@ void engine_end_reading(struct engine *engine);
 MUST_CHECK enum cpy_rc engine_start(struct engine *engine, struct proc_id id,
                                     const struct target_profile *profile,
                                     struct cpy_target *opened);
+
+/* CPU time of this thread. */
+uint64_t engine_thread_cpu_ns(void);
 
 /* Stops sampling a target, commits its time so far and frees it. */
 void engine_stop(struct engine *engine, struct target *target);

@@ -69,7 +69,9 @@ void engine_each(const struct engine *e,
                                        .torn_moved = stats->torn_moved,
                                        .torn_chain = stats->torn_chain,
                                        .torn_code = stats->torn_code,
-                                       .torn_unmapped = stats->torn_unmapped};
+                                       .torn_unmapped = stats->torn_unmapped,
+                                       .tick_ns = sampling_cost_tick_ns(&t->cost),
+                                       .recent_bytes = t->cost.bytes};
 
         memcpy(counts.failed, t->failed, sizeof(counts.failed));
         each(ctx, t->id, &counts);
@@ -235,8 +237,7 @@ void engine_split_all(struct engine *e, uint64_t now_ns)
         process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 
-/* CPU time that this thread has used. */
-static uint64_t thread_cpu_ns(void)
+uint64_t engine_thread_cpu_ns(void)
 {
     struct timespec used = {0};
 
@@ -255,14 +256,14 @@ static uint64_t retry_ns(uint64_t backoff_ns, uint64_t now_ns, uint64_t took_ns)
 enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
                          struct cpy_target *opened)
 {
-    uint64_t now_ns = clock_mono_ns(), asked_ns = thread_cpu_ns(), took_ns;
+    uint64_t now_ns = clock_mono_ns(), asked_ns = engine_thread_cpu_ns(), took_ns;
     struct target_profile named = *profile;
     bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
     struct service *service;
     struct target *t = NULL;
     enum cpy_rc rc;
 
-    took_ns = thread_cpu_ns() - asked_ns;
+    took_ns = engine_thread_cpu_ns() - asked_ns;
     apply_clock_step(&e->services, &e->utc);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
@@ -310,7 +311,7 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct service *before = t->process.service, *service;
     struct target_profile named = t->profile;
-    const uint64_t asked_ns = thread_cpu_ns();
+    const uint64_t asked_ns = engine_thread_cpu_ns();
 
     t->name_backoff_ns =
         t->name_backoff_ns < NAME_RETRY_MAX_NS / 2 ? t->name_backoff_ns * 2 : NAME_RETRY_MAX_NS;
@@ -332,7 +333,7 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
         t->profile = named;
     }
     if (t->name_retry_ns != UINT64_MAX)
-        t->name_retry_ns = retry_ns(t->name_backoff_ns, now_ns, thread_cpu_ns() - asked_ns);
+        t->name_retry_ns = retry_ns(t->name_backoff_ns, now_ns, engine_thread_cpu_ns() - asked_ns);
     engine_end_reading(e);
 }
 
@@ -352,7 +353,7 @@ void engine_warn(struct engine *e, struct proc_id id, const struct err *text)
 
 void engine_look_for_another(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    const uint64_t mapped = proc_mapped(t->id.pid), asked_ns = thread_cpu_ns();
+    const uint64_t mapped = proc_mapped(t->id.pid), asked_ns = engine_thread_cpu_ns();
     const bool same = t->another_mapped == mapped;
     struct cpy_info another;
     struct err text;
@@ -368,7 +369,8 @@ void engine_look_for_another(struct engine *e, struct target *t, uint64_t now_ns
     found = cpy_find_another(t->process.target, &another);
     engine_end_reading(e);
     t->another_ns =
-        found ? UINT64_MAX : retry_ns(t->another_backoff_ns, now_ns, thread_cpu_ns() - asked_ns);
+        found ? UINT64_MAX
+              : retry_ns(t->another_backoff_ns, now_ns, engine_thread_cpu_ns() - asked_ns);
     if (!found)
         return;
     err_set(&text, "it holds a second Python, %s of %s: only %s is sampled", another.version,

@@ -7,6 +7,7 @@
 #include "agent/sampling/engine.h"
 #include "agent/sampling/hang_profile.h"
 #include "agent/sampling/process.h"
+#include "agent/sampling/sampling_cost.h"
 #include "agent/sampling/stats.h"
 #include "agent/sampling/ticks.h"
 
@@ -20,7 +21,8 @@ struct target {
     struct proc_id id;  /* descriptors of a process: `pidfd`, and what cpy_open says */
     uint64_t exec_mark; /* proc_exec_mark of the program that is sampled */
     struct target_profile profile;
-    struct tick tick;                        /* when it is due next */
+    struct tick tick; /* when it is due next */
+    struct sampling_cost cost;
     int pidfd;                               /* owned: tells its end; -1: the kernel has none */
     unsigned raced;                          /* samples in a row that failed */
     uint64_t name_retry_ns, name_backoff_ns; /* when to ask again who it says that it is */

@@ -11,9 +11,6 @@
  * which is less than the shortest step. */
 enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13 * NS_PER_MS };
 
-/* Periods are stretched up to the first, or so many times at least. */
-enum { SLOWEST_NS = NS_PER_S, STRETCH_ALWAYS = 16 };
-
 /* Of each place in the heap so many are below: they lie side by side, and are compared there. */
 enum { WAYS = 4 };
 
@@ -28,7 +25,7 @@ static double chance(struct ticks *ticks)
 
 void ticks_init(struct ticks *ticks, uint64_t seed)
 {
-    *ticks = (struct ticks){.factor = 1, .random = seed ? seed : 1};
+    *ticks = (struct ticks){.random = seed ? seed : 1};
     for (int i = 0; i < 64; i++) /* a seed with few bits begins with small numbers */
         (void)chance(ticks);
 }
@@ -79,19 +76,17 @@ static void sift(struct ticks *ticks, size_t at, struct tick_due due)
     put_heap_entry(ticks, at, due);
 }
 
-double ticks_stretch_max(uint64_t period_ns)
+uint64_t ticks_wanted_period(const struct tick *tick)
 {
-    const double most = (double)SLOWEST_NS / (double)(period_ns ? period_ns : 1);
-
-    return most > STRETCH_ALWAYS ? most : STRETCH_ALWAYS;
+    return tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
 }
 
-uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
+uint64_t ticks_period(const struct tick *tick)
 {
-    uint64_t asked = tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
-    double most = ticks_stretch_max(asked);
+    const uint64_t wanted = ticks_wanted_period(tick);
+    const uint64_t slowed = tick->slowed_ns < NS_PER_S ? tick->slowed_ns : NS_PER_S;
 
-    return (uint64_t)((double)asked * (ticks->factor < most ? ticks->factor : most));
+    return wanted > slowed ? wanted : slowed;
 }
 
 /* It is due at another time than it was. */
@@ -189,11 +184,11 @@ static uint64_t step_of(uint64_t period_ns, double steps)
     return 1 + (uint64_t)((double)period_ns * steps);
 }
 
-uint64_t ticks_after_ns(const struct ticks *ticks, const struct tick *tick)
+uint64_t ticks_after_ns(const struct tick *tick)
 {
     const double first = tick->began ? 0.5 : 0;
 
-    return tick->next_ns + step_of(ticks_period(ticks, tick), first + tick->drawn);
+    return tick->next_ns + step_of(ticks_period(tick), first + tick->drawn);
 }
 
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns)
@@ -203,7 +198,7 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
     end_burst(ticks, tick, now_ns);
     if (!tick->began)
         tick->next_ns = now_ns;
-    period = ticks_period(ticks, tick);
+    period = ticks_period(tick);
     step = step_of(period, steps(ticks, tick, count));
     tick->next_ns += step;
     if (tick->next_ns <= now_ns) {
@@ -223,7 +218,7 @@ static uint64_t shortest(struct ticks *ticks)
         return ticks->shortest_ns;
     ticks->shortest_ns = UINT64_MAX;
     for (size_t i = 0; i < ticks->count; i++) {
-        period = ticks_period(ticks, ticks->in[i].tick);
+        period = ticks_period(ticks->in[i].tick);
         ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
     }
     return ticks->shortest_ns;
@@ -247,7 +242,7 @@ uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns)
 /* It is due within a period as it is now, if it would not be. */
 static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
 {
-    uint64_t next = now_ns + (uint64_t)((double)ticks_period(ticks, tick) * (0.5 + chance(ticks)));
+    uint64_t next = now_ns + (uint64_t)((double)ticks_period(tick) * (0.5 + chance(ticks)));
 
     ticks->shortest_ns = 0;
     if (tick->number == 0 || next >= tick->next_ns)
@@ -266,8 +261,10 @@ void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uin
     hurry(ticks, tick, now_ns);
 }
 
-void ticks_stretch(struct ticks *ticks, double factor)
+void ticks_slow(struct ticks *ticks, struct tick *tick, uint64_t period_ns)
 {
-    ticks->factor = factor > 1 ? factor : 1;
+    if (period_ns == tick->slowed_ns)
+        return;
+    tick->slowed_ns = period_ns;
     ticks->shortest_ns = 0;
 }

@@ -35,6 +35,7 @@ struct tick {
     uint64_t period_ns;      /* as asked for */
     uint64_t burst_ns;       /* period instead of that, */
     uint64_t burst_until_ns; /* until then; 0: there is no burst */
+    uint64_t slowed_ns;      /* least period for the CPU budget; 0: none */
     uint64_t missed;         /* ticks that were over before their turn came */
     uint32_t number;         /* among those that are in, + 1; 0: it is not */
     double drawn;            /* by chance, for its next step: 0 to 1 periods */
@@ -58,7 +59,6 @@ struct ticks {
     struct tick_due *heap; /* owned: the one that is due first on top */
     struct tick_in *in;    /* owned: as many */
     size_t count, heap_capacity, in_capacity;
-    double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */
     uint64_t random;      /* state of the generator, never 0 */
 };
@@ -82,7 +82,7 @@ struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns);
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns);
 
 /* When it is due after that, if it is sampled in time and needs a sample at each tick. */
-uint64_t ticks_after_ns(const struct ticks *ticks, const struct tick *tick);
+uint64_t ticks_after_ns(const struct tick *tick);
 
 /* When to wake up next, after a wake-up at `now_ns`; UINT64_MAX: never. */
 uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns);
@@ -90,21 +90,18 @@ uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns);
 /* The one that is due first, now or later; NULL: there is none. */
 struct tick *ticks_first(const struct ticks *ticks);
 
-/* A target's period as it is now: in a burst, and stretched. */
-uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick);
+/* A target's period as it is now: in a burst, and slowed. */
+uint64_t ticks_period(const struct tick *tick);
 
 /* A shorter period until `until_ns`, then the usual one again; a longer one changes nothing. */
 void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
                  uint64_t now_ns);
 
-/*
- * All periods are `factor` times as long as asked for, from each target's next tick on; none is
- * stretched by more than its ticks_stretch_max.
- */
-void ticks_stretch(struct ticks *ticks, double factor);
+/* The period as asked for, in a burst that of the burst. */
+uint64_t ticks_wanted_period(const struct tick *tick);
 
-/* So many times as long a period may get: until there is one sample a second, but 16 times in any
- * case. */
-double ticks_stretch_max(uint64_t period_ns);
+/* Makes a period at least `period_ns` from the next tick on, but not longer than a second unless
+ * that is asked for; 0: as asked for. */
+void ticks_slow(struct ticks *ticks, struct tick *tick, uint64_t period_ns);
 
 #endif

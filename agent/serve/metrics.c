@@ -312,15 +312,17 @@ static void add_budget(const struct state *s, struct buf *out)
 
     one(out, "pystrobe_budget_cpu_cores", "gauge", "Promised share of a core; 0: none was.",
         b->promised.cpu);
-    one(out, "pystrobe_used_cpu_cores", "gauge", "Used share of a core, of the last second.",
-        b->used_cpu);
+    one(out, "pystrobe_used_cpu_cores", "gauge",
+        "Used share of a core, mean of the last minute, without opening processes.", b->used_cpu);
     one(out, "pystrobe_budget_memory_bytes", "gauge", "Promised memory; 0: none was.",
         (double)b->promised.memory_bytes);
     one(out, "pystrobe_used_memory_bytes", "gauge", "Used memory.", (double)b->used_memory_bytes);
-    one(out, "pystrobe_period_factor", "gauge",
-        "Periods are up to so many times as long as asked for.", b->factor);
-    one(out, "pystrobe_targets_shed_total", "counter", "Targets given up for the budget.",
-        (double)b->dropped_targets);
+    one(out, "pystrobe_used_opening_cpu_cores", "gauge",
+        "Share of a core used to open processes, mean of the last minute.", b->used_opening_cpu);
+    one(out, "pystrobe_targets_slowed", "gauge",
+        "Targets sampled less often than asked for, to keep to max_cpu.", (double)b->slowed);
+    one(out, "pystrobe_budget_left_out_total", "counter", "Targets left out for the budget.",
+        (double)b->left_out);
 }
 
 static void add_agent(const struct state *s, struct buf *out)

@@ -155,6 +155,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
+    target->slowed = process->slowed;
     target->counts = *process->counts;
     target->hangs = process->hang->count;
     target->hang = hang_name(process->hang->kind);

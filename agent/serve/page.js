@@ -178,7 +178,7 @@ function drawFacts(state) {
     ["runs since", clock(state.started_unix_ns / 1e6)],
     ["CPU", `${(100 * budget.cpu_used).toFixed(2)} % of a core` + (budget.cpu_promised ? `, promised ${(100 * budget.cpu_promised).toFixed(2)} %` : "")],
     ["memory", `${mebibytes(budget.memory_used_bytes)} MiB` + (budget.memory_promised_bytes ? `, promised ${mebibytes(budget.memory_promised_bytes)} MiB` : "")],
-    ["periods", budget.period_factor > 1 ? `up to ${budget.period_factor} times as long as asked for, to keep the promise` : "as asked for"],
+    ["rates", budget.targets_slowed ? `${count(budget.targets_slowed)} processes are sampled less often than asked for, to keep the promise` : "as asked for"],
     ["samplers", `${state.samplers.running} run, ${state.samplers.blocked} were blocked, ${state.samplers.crashed} crashed`],
     ["profiles", count(state.profiles)],
     ["spool", spool ? `${count(spool.entries)} profiles, ${mebibytes(spool.bytes)} MiB` + (spool.failing ? "; the disk takes none now" : "") : "off"],

@@ -30,7 +30,8 @@ struct state_target {
     char service[STATE_NAME_MAX];
     char python[32];   /* "" as long as it is not known */
     const char *doing; /* static: "sampled", "waits", "apart" */
-    double rate_hz;    /* as asked for */
+    double rate_hz;    /* now */
+    bool slowed;       /* less often than asked for */
     bool burst;        /* sampled more often for a while */
     struct engine_counts counts;
     const char *hang; /* static: how it hangs; NULL: it does not */

@@ -81,13 +81,15 @@ static void budget_text(const struct state *state, struct buf *out)
     buf_add_fmt(out, "budget:   cpu %.2f%% of a core", 100 * budget->used_cpu);
     if (budget->promised.cpu > 0)
         buf_add_fmt(out, " (promised: %.2f%%)", 100 * budget->promised.cpu);
+    if (budget->used_opening_cpu >= 0.0001)
+        buf_add_fmt(out, ", opening processes %.2f%%", 100 * budget->used_opening_cpu);
     buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory_bytes));
     if (budget->promised.memory_bytes > 0)
         buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
-    if (budget->factor > 1)
-        buf_add_fmt(out, ", periods up to %.2f times as long as asked for", budget->factor);
-    if (budget->dropped_targets > 0)
-        buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->dropped_targets);
+    if (budget->slowed > 0)
+        buf_add_fmt(out, ", %zu targets slowed", budget->slowed);
+    if (budget->left_out > 0)
+        buf_add_fmt(out, ", %" PRIu64 " targets left out so far", budget->left_out);
     buf_add_str(out, "\n");
 }
 
@@ -210,7 +212,9 @@ static void targets_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s",
                     target->doing ? target->doing : "-", target->counts.samples,
                     target->counts.torn, dropped_of(&target->counts), target->rate_hz,
-                    target->burst ? " (burst)" : "");
+                    target->slowed  ? " (slowed)"
+                    : target->burst ? " (burst)"
+                                    : "");
         hang_text(target, out);
         buf_add_str(out, "\n");
     }
@@ -314,13 +318,13 @@ static void config_json(const struct state_config *config, struct buf *out)
 
 static void budget_json(const struct budget_state *budget, struct buf *out)
 {
-    buf_add_fmt(out,
-                "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
-                "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
-                ", \"period_factor\": %.3f, \"targets_shed\": %" PRIu64 "}",
-                budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
-                budget->used_memory_bytes, budget->factor > 0 ? budget->factor : 1.0,
-                budget->dropped_targets);
+    buf_add_fmt(
+        out,
+        "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
+        "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
+        ", \"cpu_opening\": %.6f, \"targets_slowed\": %zu, \"targets_left_out\": %" PRIu64 "}",
+        budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
+        budget->used_memory_bytes, budget->used_opening_cpu, budget->slowed, budget->left_out);
 }
 
 static void spool_json(const struct delivery_spool_stats *spool, struct buf *out)
@@ -402,8 +406,9 @@ static void targets_json(const struct state *state, struct buf *out)
         buf_add_fmt(out, "%s{\"pid\": %d, \"service\": ", i ? ", " : "", (int)target->pid);
         escape_json(out, "", target->service);
         escape_json(out, ", \"python\": ", target->python[0] ? target->python : NULL);
-        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s",
-                    target->doing ? target->doing : "", target->rate_hz, json_bool(target->burst));
+        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s, \"slowed\": %s",
+                    target->doing ? target->doing : "", target->rate_hz, json_bool(target->burst),
+                    json_bool(target->slowed));
         counts_json(&target->counts, out);
         hang_json(target, out);
         buf_add_str(out, "}");

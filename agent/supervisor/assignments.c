@@ -40,7 +40,7 @@ struct assignment *assignments_reading(const struct assignments *assignments,
     return NULL;
 }
 
-/* Adds one process's counts of two samplers: all of them are such numbers. */
+/* Adds one process's counts of two samplers; costs are those of the second. */
 static struct engine_counts add_engine_counts(const struct engine_counts *a,
                                               const struct engine_counts *b)
 {
@@ -50,7 +50,9 @@ static struct engine_counts add_engine_counts(const struct engine_counts *a,
                                 .torn_moved = a->torn_moved + b->torn_moved,
                                 .torn_chain = a->torn_chain + b->torn_chain,
                                 .torn_code = a->torn_code + b->torn_code,
-                                .torn_unmapped = a->torn_unmapped + b->torn_unmapped};
+                                .torn_unmapped = a->torn_unmapped + b->torn_unmapped,
+                                .tick_ns = b->tick_ns,
+                                .recent_bytes = b->recent_bytes};
 
     for (size_t i = 0; i < ENGINE_OUTCOMES; i++)
         out.failed[i] = a->failed[i] + b->failed[i];
@@ -135,6 +137,15 @@ static bool is_gone(void *ctx, struct proc_id id)
 void assignments_sweep(struct assignments *assignments)
 {
     quarantine_sweep(&assignments->quarantine, is_gone, NULL);
+}
+
+size_t assignments_opening(const struct assignments *assignments)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < assignments->count; i++)
+        count += assignments->items[i].sent && !assignments->items[i].sampling;
+    return count;
 }
 
 size_t assignments_sampling(const struct assignments *assignments)

@@ -81,6 +81,9 @@ uint64_t assignments_retry_ns(const struct assignments *assignments,
 /* Forgets processes in quarantine that have ended. */
 void assignments_sweep(struct assignments *assignments);
 
+/* Number of processes that samplers open now. */
+size_t assignments_opening(const struct assignments *assignments);
+
 /* Number of processes that are sampled now. */
 size_t assignments_sampling(const struct assignments *assignments);
 

@@ -2,34 +2,31 @@
 /* budget.c - see budget.h. */
 #include "agent/supervisor/budget.h"
 
-/* CPU time of so long is saved up at most (and is there at the beginning: to find and open what
- * there is), so that no minute takes much more than its own; it may be spent in ten seconds. What
- * was used too much is saved again in half a minute, and forgiven beyond a minute. */
-#define CREDIT_MAX_NS 15e9
-#define DEBT_MAX_NS   60e9
-#define SPEND_NS      10e9
-#define REPAY_NS      30e9
+#include <math.h>
 
-/* Steps before more is shed, and before some of it is let back in. */
-enum { DROP_AFTER = 4, RESTORE_AFTER = 15, CHANGE_PART = 8 };
+#define MINUTE_NS (60 * NS_PER_S)
+
+/* Opening accounts, in seconds of the limit. */
+#define OPENING_FIRST_S 60
+#define OPENING_MAX_S   30
+
+/* CPU time to open a process, until it is known. */
+#define OPENING_TYPICAL_NS (4e6)
+
+/* Samples get at least this part of the limit, whatever scans and delivery take. */
+#define SAMPLES_PART 0.25
 
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
-    *budget = (struct budget){
-        .state = {.factor = 1, .targets_max = SIZE_MAX}, .cpu_factor = 1, .memory_factor = 1};
+    *budget = (struct budget){.state = {.share_ns = INFINITY}};
     budget_set_limits(budget, limits);
-    budget->credit_ns = limits->cpu * CREDIT_MAX_NS;
+    budget->opening_left_ns = limits->cpu * OPENING_FIRST_S * NS_PER_S;
 }
 
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits)
 {
     budget->state.promised = *limits;
-    budget->steps_since_change = 0;
-}
-
-static double within(double value, double least, double most)
-{
-    return value < least ? least : value > most ? most : value;
+    budget->floor_ns = budget->memory_ns = 0;
 }
 
 static double since(uint64_t now, uint64_t before)
@@ -37,144 +34,148 @@ static double since(uint64_t now, uint64_t before)
     return now > before ? (double)(now - before) : 0;
 }
 
-/* Notes what was used since the last step. False: this is the first one, or no time has passed. */
-static bool note_use(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
+/* What the limit is for: all but opening and requests. */
+static double own_ns(const struct budget_use *now, const struct budget_use *before)
 {
-    struct budget_state *state = &budget->state;
-    const bool first = budget->last_ns == 0;
-    double passed = (double)(now_ns - budget->last_ns), used, own, weight;
+    const double own = since(now->cpu_ns, before->cpu_ns) -
+                       since(now->asked_cpu_ns, before->asked_cpu_ns) -
+                       since(now->opening_ns, before->opening_ns);
 
-    if (!first && now_ns <= budget->last_ns)
-        return false;
-    state->used_memory_bytes = use->memory_bytes;
-    used = since(use->cpu_ns, budget->last_cpu_ns);
-    own = used - since(use->asked_cpu_ns, budget->last_asked_cpu_ns);
-    own = own > 0 ? own : 0;
-    weight = budget->last_ns == budget->begun_ns ? 1 : 0.3; /* the first measure is all there is */
-    budget->last_ns = now_ns;
-    budget->last_cpu_ns = use->cpu_ns;
-    budget->last_asked_cpu_ns = use->asked_cpu_ns;
-    if (first) {
-        budget->begun_ns = now_ns;
-        return false;
-    }
-    state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
-    budget->step_cpu = own / passed;
-    budget->own_cpu = budget->own_cpu * (1 - weight) + budget->step_cpu * weight;
-    budget->wanted_cpu =
-        budget->wanted_cpu * (1 - weight) + budget->step_cpu * state->factor * weight;
-    state->over += state->promised.cpu > 0 && own > state->promised.cpu * passed;
-    budget->credit_ns =
-        within(budget->credit_ns + state->promised.cpu * passed - own,
-               -state->promised.cpu * DEBT_MAX_NS, state->promised.cpu * CREDIT_MAX_NS);
-    return true;
+    return own > 0 ? own : 0;
 }
 
-/* What may be used now: more while there is something left over, less while it is overdrawn. */
-static double allowed(const struct budget *budget)
+/* The end of a step a minute ago, or of the first one. */
+static const struct budget_mark *oldest_mark(const struct budget *budget)
 {
-    double promised = budget->state.promised.cpu, credit = budget->credit_ns;
+    const struct budget_mark *mark = &budget->marks[(budget->newest + 1) % BUDGET_STEPS];
 
-    credit /= credit > 0 ? SPEND_NS : REPAY_NS;
-    return promised + credit < promised / 4 ? promised / 4 : promised + credit;
-}
-
-/* Stretches the periods, or lets them shrink again: at once to where it should do, as if all were
- * samples; slowly back. */
-static void stretch(struct budget *budget, double most)
-{
-    const double wanted = budget->state.promised.cpu > 0 ? budget->wanted_cpu / allowed(budget) : 1;
-    double factor = budget->cpu_factor;
-
-    if (wanted > factor)
-        factor = wanted;
-    else if (wanted < factor * 0.8)
-        factor *= 0.95;
-    budget->cpu_factor = within(factor, 1, most);
+    return mark->now_ns ? mark : &budget->marks[0];
 }
 
 /*
- * True if it takes more than what was promised for some steps, although all periods are as long as
- * they may get. What is only to be saved again is no reason to give targets up, nor is what was
- * used before the periods were stretched: to find and open what there is.
+ * Sets the CPU time for samples: the limit without what is used for something else. Costs of
+ * samples are times, and count less if the CPU time used is less, as on a host that is busy.
  */
-static bool is_spent(struct budget *budget, double most)
+static void set_samples(struct budget *budget, double own, double sampling, double span_ns)
 {
+    const double other = own > sampling ? (own - sampling) / span_ns : 0;
     const double promised = budget->state.promised.cpu;
+    const double left =
+        promised - other > promised * SAMPLES_PART ? promised - other : promised * SAMPLES_PART;
 
-    if (promised <= 0 || budget->cpu_factor < most || budget->own_cpu <= promised)
-        budget->spent = 0;
-    else if (budget->step_cpu > promised)
-        budget->spent++;
-    return budget->spent > DROP_AFTER;
+    budget->samples_ns = left * (sampling > own && own > 0 ? sampling / own : 1) * NS_PER_S;
+    budget->spent = promised > 0 && own > promised * (span_ns > MINUTE_NS ? span_ns : MINUTE_NS);
 }
 
-/* What is there whether people ask for something or not. */
-static uint64_t own_memory(const struct budget_use *use)
+/* Fills up the account for opening. */
+static void fill_opening(struct budget *budget, double opened_ns, double passed_ns)
 {
-    return use->memory_bytes - use->asked_memory_bytes;
+    const double promised = budget->state.promised.cpu, most = promised * OPENING_MAX_S * NS_PER_S;
+    const double unused = promised - budget->state.used_cpu;
+    double left = budget->opening_left_ns - opened_ns;
+
+    if (left < most) {
+        left += (unused > promised / 2 ? unused : promised / 2) * passed_ns;
+        left = left < most ? left : most;
+    }
+    budget->opening_left_ns = left > -most ? left : -most;
 }
 
-/* How many targets to give up: an eighth, or as many more as what is used too much says, up to a
- * half. */
-static size_t targets_to_drop(const struct budget *budget, const struct budget_use *use, bool spent)
+static void judge_memory(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
 {
-    const struct budget_state *state = &budget->state;
-    const double most = spent ? state->promised.cpu : (double)state->promised.memory_bytes;
-    const double used = spent ? budget->own_cpu : (double)own_memory(use);
-    size_t part = use->targets / CHANGE_PART;
-    size_t wanted = (size_t)((double)use->targets * within(1 - most / used, 0, 0.5));
+    const uint64_t most = budget->state.promised.memory_bytes;
+    const uint64_t own = use->memory_bytes - use->asked_memory_bytes;
 
-    part = part > wanted ? part : wanted;
-    return part ? part : 1;
+    budget->excess_memory_bytes = 0;
+    if (most == 0 || own <= most)
+        budget->memory_ns = 0;
+    else if (budget->memory_ns == 0)
+        budget->memory_ns = now_ns;
+    else if (now_ns - budget->memory_ns >= BUDGET_PATIENCE_NS) {
+        budget->excess_memory_bytes = own - most;
+        budget->memory_ns = now_ns; /* until it shows */
+    }
 }
 
-/* Saves memory by fewer samples; sheds some targets, once there is nothing else to save. */
-static void reduce(struct budget *budget, const struct budget_use *use, bool spent)
+/* Stores the end of a step; lends the one before, NULL: this is the first, or no time passed. */
+static const struct budget_mark *add_budget_mark(struct budget *budget,
+                                                 const struct budget_use *use, uint64_t now_ns)
 {
-    if (!spent && budget->memory_factor < BUDGET_MEMORY_FACTOR_MAX)
-        budget->memory_factor *= 2;
-    else if (use->targets > 0)
-        budget->state.targets_max = use->targets - targets_to_drop(budget, use, spent);
-}
+    const struct budget_mark *last = &budget->marks[budget->newest];
 
-/* Lets an eighth of the targets back in, or all are sampled more often again. */
-static void restore(struct budget *budget, size_t targets)
-{
-    struct budget_state *state = &budget->state;
-
-    if (state->targets_max == SIZE_MAX && budget->memory_factor <= 1)
-        return;
-    budget->steps_since_change = 0;
-    if (state->targets_max == SIZE_MAX)
-        budget->memory_factor = within(budget->memory_factor / 2, 1, BUDGET_MEMORY_FACTOR_MAX);
-    else if (targets < state->targets_max) /* there are no more than it takes already */
-        state->targets_max = SIZE_MAX;
-    else
-        state->targets_max += state->targets_max / CHANGE_PART + 1;
+    if (now_ns <= last->now_ns)
+        return NULL;
+    if (last->now_ns)
+        budget->newest = (budget->newest + 1) % BUDGET_STEPS;
+    budget->marks[budget->newest] = (struct budget_mark){now_ns, *use};
+    return last != &budget->marks[budget->newest] ? last : NULL;
 }
 
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
 {
+    const struct budget_mark *last = add_budget_mark(budget, use, now_ns), *first;
     struct budget_state *state = &budget->state;
-    const uint64_t memory = state->promised.memory_bytes;
-    const double most = use->factor_max;
-    bool spent, over, enough;
+    double span_ns, own, opening;
 
-    if (!note_use(budget, use, now_ns))
+    if (!last)
         return;
-    spent = is_spent(budget, most);
-    stretch(budget, most);
-    over = memory > 0 && own_memory(use) > memory;
-    enough = budget->cpu_factor < most / 2 &&
-             (memory == 0 || own_memory(use) < memory - memory / CHANGE_PART);
-    budget->steps_since_change++;
-    if ((spent || over) && budget->steps_since_change >= DROP_AFTER) {
-        reduce(budget, use, spent);
-        budget->steps_since_change = 0;
-    } else if (enough && budget->steps_since_change >= RESTORE_AFTER) {
-        restore(budget, use->targets);
+    first = oldest_mark(budget);
+    span_ns = since(now_ns, first->now_ns);
+    own = own_ns(use, &first->use);
+    opening = since(use->opening_ns, first->use.opening_ns);
+    state->used_cpu = own / span_ns;
+    state->used_cpu_ns = own;
+    state->used_opening_cpu = opening / span_ns;
+    state->used_memory_bytes = use->memory_bytes;
+    set_samples(budget, own, since(use->sampling_ns, first->use.sampling_ns), span_ns);
+    fill_opening(budget, since(use->opening_ns, last->use.opening_ns), since(now_ns, last->now_ns));
+    judge_memory(budget, use, now_ns);
+}
+
+static size_t count_slowed(const struct fair_share_target *targets, size_t count, double share_ns)
+{
+    size_t i, slowed = 0;
+
+    for (i = 0; i < count; i++)
+        slowed += !targets[i].left_out &&
+                  fair_share_hz(share_ns, targets[i].tick_ns, targets[i].wanted_hz) <
+                      targets[i].wanted_hz;
+    return slowed;
+}
+
+/* True if one sample a second of each target has been too much for long enough. */
+static bool must_leave_out(struct budget *budget, uint64_t now_ns)
+{
+    if (budget->state.share_ns > 0)
+        budget->floor_ns = 0;
+    else if (budget->floor_ns == 0)
+        budget->floor_ns = now_ns;
+    return budget->floor_ns != 0 && now_ns - budget->floor_ns >= BUDGET_PATIENCE_NS;
+}
+
+size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count)
+{
+    struct budget_state *state = &budget->state;
+    const double share_ns = fair_share_divide(targets, count, budget->samples_ns);
+    size_t left_out = 0;
+
+    if (budget->state.promised.cpu <= 0)
+        state->share_ns = INFINITY;
+    else if (budget->spent || !isinf(state->share_ns)) /* else the minute has time left */
+        state->share_ns = share_ns;
+    if (must_leave_out(budget, budget->marks[budget->newest].now_ns)) {
+        left_out = fair_share_leave_out(targets, count, budget->samples_ns);
+        budget->floor_ns = 0;
     }
-    state->factor =
-        budget->cpu_factor > budget->memory_factor ? budget->cpu_factor : budget->memory_factor;
+    state->slowed = count_slowed(targets, count, state->share_ns);
+    state->left_out += left_out;
+    return left_out;
+}
+
+bool budget_may_open(const struct budget *budget, uint64_t opening_ns, size_t under_way)
+{
+    const double since_step = since(opening_ns, budget->marks[budget->newest].use.opening_ns);
+
+    return budget->state.promised.cpu <= 0 ||
+           budget->opening_left_ns - since_step - (double)under_way * OPENING_TYPICAL_NS > 0;
 }

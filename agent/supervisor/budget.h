@@ -2,20 +2,21 @@
 /*
  * budget.h - keeps the CPU time and memory of profiling within the limits of the settings.
  *
- * The CPU limit is a share of one core, over a minute. Up to a quarter of a minute of unused CPU
- * time may be used later, to open a process or encode a profile (credit); what was used beyond the
- * limit is saved again (debt).
+ * CPU time is judged over the last minute. Opening processes and requests of users have accounts of
+ * their own; what remains (samples, scans, delivery) must stay within `cpu`.
  *
- * Beyond the CPU limit all periods are first stretched alike, as far as they may be. Then targets
- * are dropped, an eighth to a half at a time, newest first. Memory is handled likewise, but for it
- * periods are stretched at most BUDGET_MEMORY_FACTOR_MAX times: fewer samples give fewer stacks to
- * store, but the state of each target stays. Periods and targets return slowly, so that it does not
- * oscillate.
+ * Samples: as long as the last minute was within the limit, all targets are sampled as asked for.
+ * Beyond it the CPU time that scans and delivery leave is divided fairly (fair_share.h): the most
+ * expensive targets are slowed first, down to one sample a second. If even that is too much for
+ * BUDGET_PATIENCE_NS, the most expensive targets are left out.
  *
- * What users ask for over HTTP has limits of its own (web_budget.h): it is part of what is shown as
- * used, and neither stretches periods nor drops targets.
+ * Opening: may take as much CPU time as samples do not use, at least half the limit; up to half a
+ * minute of it is saved up, twice that at the start. Processes that do not fit wait.
  *
- * Shape:   budget_init; budget_step every BUDGET_STEP_NS; the result is in `state`.
+ * Memory: if it is beyond the limit for BUDGET_PATIENCE_NS, the targets that add most to profiles
+ * are left out. Memory for requests of users does not count here.
+ *
+ * Shape:   budget_init; budget_step every BUDGET_STEP_NS, then budget_divide.
  * Threads: one. Reads no clock and no file: usage is an argument.
  */
 #ifndef AGENT_SUPERVISOR_BUDGET_H
@@ -26,11 +27,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/sampling/fair_share.h"
 #include "base/time_units.h"
 
-enum { BUDGET_MEMORY_FACTOR_MAX = 4 };
+#define BUDGET_STEP_NS     NS_PER_S
+#define BUDGET_PATIENCE_NS (10 * NS_PER_S)
 
-#define BUDGET_STEP_NS NS_PER_S
+enum { BUDGET_STEPS = 61 }; /* the ends of the steps of one minute */
 
 /* The limits; 0: none. */
 struct budget_limits {
@@ -42,47 +45,57 @@ struct budget_limits {
 struct budget_use {
     uint64_t cpu_ns;
     uint64_t asked_cpu_ns;       /* of it, for requests of users */
+    uint64_t opening_ns;         /* of it, to open processes */
+    uint64_t sampling_ns;        /* of it, for samples, as targets are charged for them */
     uint64_t memory_bytes;       /* in use now */
     uint64_t asked_memory_bytes; /* of it, for requests of users */
-    size_t targets;              /* sampled now */
-    double factor_max;           /* largest factor that has an effect; 1 or more */
 };
 
-/* Result of the last step. */
+/* Result of the last step. In the first minute, means are those since the start. */
 struct budget_state {
     struct budget_limits promised;
-    double used_cpu; /* share of one core, mean of the last seconds; with requests of users */
+    double used_cpu;         /* share of one core, mean of the last minute, without opening */
+    double used_opening_cpu; /* the same for opening */
+    double used_cpu_ns;      /* CPU time of the last minute, without opening */
     uint64_t used_memory_bytes;
-    double factor;            /* of periods; 1: as in the settings */
-    size_t targets_max;       /* most targets that may be sampled; SIZE_MAX: no limit */
-    uint64_t dropped_targets; /* dropped for the limits, so far */
-    uint64_t over;            /* steps of which sampling used more than the CPU limit, so far */
+    double share_ns;   /* CPU time of each target, ns a second; INFINITY: as asked for */
+    size_t slowed;     /* targets that are sampled less often than asked for */
+    uint64_t left_out; /* targets left out for the limits, so far */
+};
+
+/* Usage up to the end of a step. */
+struct budget_mark {
+    uint64_t now_ns; /* monotonic; 0: no step yet */
+    struct budget_use use;
 };
 
 struct budget {
     struct budget_state state;
-    uint64_t begun_ns;             /* at the first step */
-    uint64_t last_ns, last_cpu_ns; /* at the last one; 0: none yet */
-    uint64_t last_asked_cpu_ns;
-    double own_cpu;       /* as state.used_cpu, without requests of users */
-    double step_cpu;      /* the same, last step only */
-    double wanted_cpu;    /* use with factor 1, if all of it were samples */
-    double credit_ns;     /* CPU time left over; below 0: debt */
-    double cpu_factor;    /* for the CPU limit; state.factor is the larger one */
-    double memory_factor; /* for the memory limit */
-    unsigned
-        steps_since_change; /* steps since memory was saved, or targets were shed, or came back */
-    unsigned spent;         /* steps beyond the CPU limit at factor_max */
+    struct budget_mark marks[BUDGET_STEPS]; /* ring */
+    size_t newest;                          /* index in marks */
+    double opening_left_ns;                 /* CPU time that opening may take now */
+    double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
+    bool spent;                   /* the last minute used more than the limit */
+    uint64_t floor_ns;            /* monotonic: at one sample a second, too much since; 0: not */
+    uint64_t memory_ns;           /* monotonic: too much memory since; 0: not */
+    uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);
 
-/* Sets other limits; periods and targets return to them in time. */
+/* Sets other limits. */
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits);
 
-/* Updates `state`. The caller drops all targets beyond state.targets_max and counts them in
- * dropped_targets. */
+/* Measures: updates all but the share. Nothing if no time has passed. */
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
+
+/* Divides the CPU time: updates state.share_ns and state.slowed, and marks targets to be left
+ * out. Gives how many. */
+size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count);
+
+/* True if one more process may be opened; `opening_ns`: as in struct budget_use, now; `under_way`:
+ * processes that are being opened. */
+bool budget_may_open(const struct budget *budget, uint64_t opening_ns, size_t under_way);
 
 /*
  * Memory of a process that is not backed by a file; pid 0: of this process. Not part of the logic

@@ -15,12 +15,12 @@
 
 /* To a sampler. */
 enum ipc_message {
-    IPC_TAKE = 1,    /* struct ipc_take: sample this process */
-    IPC_DROP = 2,    /* struct proc_id: stop sampling it */
-    IPC_END = 3,     /* struct ipc_end: end the interval and hand over its profiles */
-    IPC_BURST = 4,   /* struct ipc_burst: sample some processes at a higher rate for a while */
-    IPC_STRETCH = 5, /* double: factor of all periods */
-    IPC_COMMIT = 6   /* struct ipc_commit: commit and hand over all time up to now */
+    IPC_TAKE = 1,  /* struct ipc_take: sample this process */
+    IPC_DROP = 2,  /* struct proc_id: stop sampling it */
+    IPC_END = 3,   /* struct ipc_end: end the interval and hand over its profiles */
+    IPC_BURST = 4, /* struct ipc_burst: sample some processes at a higher rate for a while */
+    IPC_SHARE = 5, /* double: CPU time of each target, ns a second */
+    IPC_COMMIT = 6 /* struct ipc_commit: commit and hand over all time up to now */
 };
 
 struct ipc_take {

@@ -38,6 +38,8 @@ void sampler_process_add_counts(struct report_counts *sum, const struct report_c
     sum->stats.samples += more->stats.samples;
     sum->stats.missed += more->stats.missed;
     sum->stats.idle += more->stats.idle;
+    sum->stats.sampling_ns += more->stats.sampling_ns;
+    sum->stats.opening_ns += more->stats.opening_ns;
     for (size_t i = 0; i < ENGINE_OUTCOMES; i++)
         sum->stats.failed[i] += more->stats.failed[i];
     stats_add_times(&sum->stats.times, &more->stats.times);

@@ -167,11 +167,11 @@ bool supervisor_committed(const struct supervisor *f, uint64_t number)
     return true;
 }
 
-void supervisor_send_stretch(struct supervisor *f, struct sampler_process *sampler)
+void supervisor_send_share(struct supervisor *f, struct sampler_process *sampler)
 {
-    const double factor = f->budget.state.factor;
+    const double share_ns = f->budget.state.share_ns;
 
-    send_to_sampler(f, sampler, IPC_STRETCH, &factor, sizeof(factor));
+    send_to_sampler(f, sampler, IPC_SHARE, &share_ns, sizeof(share_ns));
 }
 
 static void start_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
@@ -186,7 +186,7 @@ static void start_sampler(struct supervisor *f, struct sampler_process *sampler,
     f->counts.started++;
     for (size_t i = 0; i < f->bursts.count; i++)
         ipc_burst(f, sampler, &f->bursts.all[i], now_ns);
-    supervisor_send_stretch(f, sampler);
+    supervisor_send_share(f, sampler);
     if (f->commit_number > 0)
         ipc_commit(f, sampler);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
@@ -239,6 +239,7 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     message.id = assignment->id;
     message.profile = assignment->profile;
     assignment->sent = true;
+    f->opening_count++;
     send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
 }
 
@@ -249,7 +250,27 @@ static void end_trial(struct supervisor *f, struct assignment *assignment)
     assignments_move(assignment, supervisor_least_busy(f));
 }
 
-/* Gives a process to its sampler if it has not got it, and its time has come. */
+void supervisor_add_costs(const struct supervisor *f, struct budget_use *use)
+{
+    struct report_counts sum = f->ended;
+
+    for (size_t i = 0; i < SAMPLERS; i++)
+        sampler_process_add_counts(&sum, &f->samplers[i].now);
+    use->opening_ns += sum.stats.opening_ns;
+    use->sampling_ns += sum.stats.sampling_ns;
+}
+
+/* True if the budget has CPU time to open one more process. */
+static bool may_open(const struct supervisor *f)
+{
+    struct budget_use use = {0};
+
+    supervisor_add_costs(f, &use);
+    return budget_may_open(&f->budget, use.opening_ns, f->opening_count);
+}
+
+/* Gives a process to its sampler if it has not got it, its time has come, and the budget has CPU
+ * time to open it. */
 static void look_after(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
     bool quarantined = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER];
@@ -257,7 +278,8 @@ static void look_after(struct supervisor *f, struct assignment *assignment, uint
     if (quarantined && assignment->sampling && now_ns > assignment->began_ns + TRIAL_NS)
         end_trial(f, assignment);
     if (!assignment->sent && sampler_process_runs(assignment->sampler) &&
-        (!quarantined || now_ns >= assignments_retry_ns(&f->assignments, assignment)))
+        (!quarantined || now_ns >= assignments_retry_ns(&f->assignments, assignment)) &&
+        may_open(f))
         send_take(f, assignment);
 }
 
@@ -273,6 +295,7 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
     (void)child_process_reap(now_ns);
     for (size_t i = 0; i < SAMPLERS; i++)
         check_sampler(f, &f->samplers[i], now_ns);
+    f->opening_count = assignments_opening(&f->assignments);
     for (size_t i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;

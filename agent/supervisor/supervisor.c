@@ -15,6 +15,8 @@
 /* A sampler that takes longer to end an interval is not waited for. */
 #define LATE_NS (2 * NS_PER_S)
 #define LAST_NS NS_PER_S
+/* Scans may take at most this part of max_cpu, then they get rarer. */
+#define FINDER_PART 0.75
 /* Of a core: what one sampler may take before there is another. */
 #define SAMPLER_CPU 0.5
 enum { EVENTS_MAX = 1 + 2 * SAMPLERS };
@@ -53,8 +55,8 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
     uint64_t now_ns = clock_mono_ns();
     struct assignment *assignment;
 
-    if (f->assignments.count >= f->budget.state.targets_max) {
-        supervisor_refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
+    if (f->budget.memory_ns != 0) {
+        supervisor_refuse(f, id, "left out: pystrobe uses too much memory (max_memory)", now_ns);
         return;
     }
     assignment = assignments_add(&f->assignments, id, profile, supervisor_least_busy(f),
@@ -117,6 +119,7 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     f->settings.scan_ns = settings->scan_ns;
     f->services.max = settings->max_services;
     budget_set_limits(&f->budget, budget);
+    finder_limit(f->finder, budget->cpu * FINDER_PART);
     f->sampler_count = count_samplers(budget->cpu);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
@@ -222,6 +225,8 @@ struct supervisor *supervisor_new(const struct engine_settings *settings,
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     f->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     f->finder = open_supervisor_finder(f);
+    if (f->finder)
+        finder_limit(f->finder, budget->cpu * FINDER_PART);
     if (f->signal_fd >= 0 && f->finder)
         return f;
     supervisor_free(f);
@@ -425,11 +430,15 @@ void supervisor_each(struct supervisor *f,
         const struct assignment *assignment = &f->assignments.items[i];
         const struct burst *burst =
             bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
+        const double wanted_hz = burst ? burst->rate_hz : assignment->profile.rate_hz;
+        const double rate_hz =
+            fair_share_hz(f->budget.state.share_ns, assignment->counts.tick_ns, wanted_hz);
         const struct supervisor_process process = {
             .id = assignment->id,
             .service = assignment->profile.service,
             .python = assignment->python,
-            .rate_hz = burst ? burst->rate_hz : assignment->profile.rate_hz,
+            .rate_hz = rate_hz,
+            .slowed = rate_hz < wanted_hz,
             .burst = burst != NULL,
             .sampling = assignment->sampling,
             .quarantined = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER],

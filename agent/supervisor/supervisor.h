@@ -100,8 +100,9 @@ struct supervisor_process {
     struct proc_id id;
     const char *service;
     const char *python; /* version; "": not known yet */
-    double rate_hz;     /* that of its burst, if it has one */
+    double rate_hz;     /* now: as asked for, or that of its burst, or slowed */
     bool burst;
+    bool slowed;                        /* for max_cpu */
     bool sampling;                      /* false: it is being opened, or its sampler was lost */
     bool quarantined;                   /* it has blocked or crashed a sampler */
     const struct engine_counts *counts; /* some seconds old */

@@ -1,41 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor_budget.c - keeps the supervisor and its samplers to the budget; see
  * supervisor_internal.h. */
+#include <math.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "agent/child/child_process.h"
 #include "agent/host/asked_use.h"
 #include "agent/host/log.h"
-#include "agent/sampling/ticks.h"
 #include "agent/supervisor/supervisor_internal.h"
 #include "base/time_units.h"
 
-/* Looking for processes may take so much of what was promised before that gets rarer, too: who
- * becomes Python is to be found within a second. */
-#define FINDER_PART 0.75
+/* What a target that is left out frees: so many times what it adds to profiles, which are held by
+ * its sampler, here and while they are encoded; and its own state. */
+enum { PROFILE_COPIES = 3, TARGET_BYTES = 32 << 10 };
 
-/* Gives up the process that has been sampled for the shortest time; false: there is none. */
-static bool drop_newest(struct supervisor *f, uint64_t now_ns)
+static void leave_target_out(struct supervisor *f, struct proc_id id, const char *why,
+                             uint64_t now_ns)
 {
-    struct assignment *last = NULL;
-    struct proc_id id;
-
-    for (size_t i = 0; i < f->assignments.count; i++)
-        if (!last || f->assignments.items[i].began_ns > last->began_ns)
-            last = &f->assignments.items[i];
-    if (!last)
-        return false;
-    id = last->id;
     supervisor_drop(f, id);
-    supervisor_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
-    f->budget.state.dropped_targets++;
-    return true;
-}
-
-/* How much the periods may be stretched: as far as that of the fastest target. */
-static double factor_max(const struct supervisor *f, uint64_t now_ns)
-{
-    return ticks_stretch_max((uint64_t)((double)NS_PER_S / supervisor_fastest_hz(f, now_ns)));
+    supervisor_refuse(f, id, why, now_ns);
 }
 
 /* The memory of the processes that run because people asked for something. */
@@ -50,10 +34,10 @@ static uint64_t captured_memory(void)
     return bytes;
 }
 
-static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
+static struct budget_use use_of(const struct supervisor *f)
 {
     const uint64_t captured_ns = child_process_captured_cpu_ns(), captured = captured_memory();
-    struct budget_use use = {.targets = f->assignments.count, .factor_max = factor_max(f, now_ns)};
+    struct budget_use use = {.cpu_ns = 0};
     struct timespec own = {0};
 
     use.memory_bytes = budget_memory_of(0);
@@ -68,51 +52,111 @@ static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
     use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + captured_ns;
     use.asked_cpu_ns = asked_use_cpu_ns() + captured_ns;
+    supervisor_add_costs(f, &use);
     return use;
 }
 
-static void log_less_often(const struct budget_state *state)
+/* A sampler reports costs, and a target may have corrupted it. */
+static double valid_cost(double cost)
 {
-    const struct budget_limits *promised = &state->promised;
-
-    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
-        log_line(LOG_LEVEL_WARNING,
-                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
-                 (double)state->used_memory_bytes / (1 << 20),
-                 (double)promised->memory_bytes / (1 << 20));
-    else
-        log_line(
-            LOG_LEVEL_WARNING,
-            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
-            state->used_cpu * 100, promised->cpu * 100);
+    return isfinite(cost) && cost > 0 ? cost : 0;
 }
 
-static void log_budget(const struct budget_state *state, double before,
-                       const struct budget_use *use)
+static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t now_ns)
 {
-    if (state->factor > 1 && before <= 1)
-        log_less_often(state);
-    else if (state->factor <= 1 && before > 1)
+    const struct assignments *all = &f->assignments;
+    struct fair_share_target *targets = calloc(all->count + 1, sizeof(*targets));
+
+    for (size_t i = 0; targets && i < all->count; i++) {
+        const struct assignment *assignment = &all->items[i];
+        const struct burst *burst =
+            bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
+
+        targets[i].tick_ns = valid_cost(assignment->counts.tick_ns);
+        targets[i].wanted_hz = burst ? burst->rate_hz : assignment->profile.rate_hz;
+        targets[i].left_out = !assignment->sampling;
+    }
+    return targets;
+}
+
+static void log_slowed(const struct supervisor *f, size_t before)
+{
+    const struct budget_state *state = &f->budget.state;
+
+    if (state->slowed > 0 && before == 0)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling %zu of %zu processes less often, the most expensive first: pystrobe "
+                 "used %.2f s of CPU time in the last minute and may use %.2f s (max_cpu)",
+                 state->slowed, f->assignments.count, state->used_cpu_ns / NS_PER_S,
+                 state->promised.cpu * 60);
+    else if (state->slowed == 0 && before > 0)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
-    if (use->targets > state->targets_max)
-        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
-                 state->targets_max, use->targets,
-                 state->factor >= use->factor_max ? "CPU time (max_cpu)" : "memory (max_memory)");
+}
+
+/* Divides the CPU time between the targets. */
+static void divide_cpu(struct supervisor *f, uint64_t now_ns)
+{
+    static const char why[] = "left out: one sample a second takes more CPU time than pystrobe may "
+                              "use (max_cpu)";
+    struct fair_share_target *targets = targets_of(f, now_ns);
+    const struct budget_state before = f->budget.state;
+    size_t i, left_out;
+
+    if (!targets)
+        return; /* the share stays as it is */
+    left_out = budget_divide(&f->budget, targets, f->assignments.count);
+    for (i = f->assignments.count; left_out > 0 && i-- > 0;) /* the last one takes a free place */
+        if (targets[i].left_out && f->assignments.items[i].sampling) {
+            leave_target_out(f, f->assignments.items[i].id, why, now_ns);
+            left_out--;
+        }
+    free(targets);
+    for (i = 0; i < SAMPLERS && f->budget.state.share_ns != before.share_ns; i++)
+        supervisor_send_share(f, &f->samplers[i]);
+    log_slowed(f, before.slowed);
+}
+
+static struct assignment *largest(const struct assignments *all)
+{
+    struct assignment *best = NULL;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (!best ||
+            valid_cost(all->items[i].counts.recent_bytes) > valid_cost(best->counts.recent_bytes))
+            best = &all->items[i];
+    return best;
+}
+
+/* Leaves out those that add most to profiles, half of all at most. */
+static void free_memory(struct supervisor *f, uint64_t now_ns)
+{
+    const double excess = (double)f->budget.excess_memory_bytes;
+    const size_t count = f->assignments.count;
+    struct assignment *target;
+    double freed = 0;
+
+    while (freed < excess && f->assignments.count > count / 2 &&
+           (target = largest(&f->assignments))) {
+        freed += valid_cost(target->counts.recent_bytes) * PROFILE_COPIES + TARGET_BYTES;
+        f->budget.state.left_out++;
+        leave_target_out(f, target->id, "left out: pystrobe uses too much memory (max_memory)",
+                         now_ns);
+    }
+    if (f->assignments.count < count)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling %zu of %zu processes: pystrobe uses %.1f MiB and may use %.1f MiB "
+                 "(max_memory)",
+                 f->assignments.count, count, (double)f->budget.state.used_memory_bytes / (1 << 20),
+                 (double)f->budget.state.promised.memory_bytes / (1 << 20));
 }
 
 void supervisor_step_budget(struct supervisor *f, uint64_t now_ns)
 {
-    struct budget_state *state = &f->budget.state;
-    const struct budget_use use = use_of(f, now_ns);
-    const double before = state->factor;
+    const struct budget_use use = use_of(f);
 
     budget_step(&f->budget, &use, now_ns);
-    log_budget(state, before, &use);
-    finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
-    for (size_t i = 0; i < SAMPLERS && state->factor != before; i++)
-        supervisor_send_stretch(f, &f->samplers[i]);
-    while (f->assignments.count > state->targets_max && drop_newest(f, now_ns)) {
-    }
+    divide_cpu(f, now_ns);
+    free_memory(f, now_ns);
     f->budget_ns = now_ns + BUDGET_STEP_NS;
 }
 

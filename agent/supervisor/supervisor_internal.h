@@ -28,8 +28,9 @@ struct supervisor {
     struct bursts bursts;
     struct hang_log hangs;
     struct budget budget;
-    uint64_t budget_ns;                        /* monotonic: next budget step */
-    struct utc utc;                            /* last check for a step of the wall clock */
+    uint64_t budget_ns;   /* monotonic: next budget step */
+    size_t opening_count; /* processes that samplers open, at the last look, and sent since */
+    struct utc utc;       /* last check for a step of the wall clock */
     struct sampler_process samplers[SAMPLERS]; /* the last one: quarantine */
     size_t sampler_count;                      /* in use, without that one */
     struct sampler_process *reporting_sampler; /* borrowed: whose report is handled */
@@ -57,7 +58,10 @@ void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const c
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
 void supervisor_send_end(struct supervisor *supervisor, struct sampler_process *sampler, bool last);
-void supervisor_send_stretch(struct supervisor *supervisor, struct sampler_process *sampler);
+void supervisor_send_share(struct supervisor *supervisor, struct sampler_process *sampler);
+
+/* What opening and samples have cost so far: adds it to `use`. */
+void supervisor_add_costs(const struct supervisor *supervisor, struct budget_use *use);
 
 /* The highest rate (Hz) that any process is to be sampled at now. */
 double supervisor_fastest_hz(const struct supervisor *supervisor, uint64_t now_ns);
@@ -74,7 +78,7 @@ void supervisor_look(struct supervisor *supervisor, uint64_t now_ns);
 
 /* supervisor_budget.c, which uses samplers.c */
 
-/* One step of the budget: measures, and stretches periods or drops processes. */
+/* One step of the budget: measures, and slows processes or leaves them out. */
 void supervisor_step_budget(struct supervisor *supervisor, uint64_t now_ns);
 
 static inline bool sampler_process_runs(const struct sampler_process *sampler)

@@ -64,11 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
     cpy_addr section = 0, symbol = 0;
+    uint64_t left = 64 << 20;
 
     if (fd < 0)
         fd = memfd_create("elf", MFD_CLOEXEC);
     require(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-    if (elf_file_find(fd, ".PyRuntime", "_PyRuntime", &section, &symbol) != CPY_OK)
+    if (elf_file_find(fd, ".PyRuntime", "_PyRuntime", &left, &section, &symbol) != CPY_OK)
         require(section == 0 && symbol == 0);
     find_in_memory(data, size);
     return 0;

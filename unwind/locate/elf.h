@@ -13,7 +13,7 @@
 
 #include "unwind/read/mem.h"
 
-enum { ELF_NOTES_MAX = 4 };
+enum { ELF_NOTES_MAX = 4, ELF_READ_BYTES = 512 };
 
 /* A loaded object: where its first bytes are mapped. */
 struct elf_image {
@@ -41,9 +41,12 @@ void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *ou
 /*
  * Looks in the file `fd` for a section, and for a symbol in .symtab or .dynsym.
  * Gives: their addresses as the file has them (add the bias); 0: not there.
+ * Cost:  0.5 ns a byte; at most *bytes_left, which is reduced by what was read. Nothing is found
+ *        beyond it. Each read counts for ELF_READ_BYTES at least.
  * Errors: CPY_FOREIGN: no such ELF file, or a corrupt one.
  */
 MUST_CHECK enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol,
-                                     cpy_addr *out_section, cpy_addr *out_symbol);
+                                     uint64_t *bytes_left, cpy_addr *out_section,
+                                     cpy_addr *out_symbol);
 
 #endif

@@ -7,25 +7,33 @@
 
 #include "unwind/locate/elf.h"
 
-enum { SECTIONS_MAX = 4096, STRINGS_MAX = 64 << 20, SYMBOLS_MAX = 4 << 20, NAME_MAX_BYTES = 64 };
-
-/* Reads exactly `size` bytes at `offset`. The file may shrink at any time: never mapped. */
-static bool read_at(int fd, uint64_t offset, void *into, size_t size)
-{
-    return offset <= INT64_MAX && pread(fd, into, size, (off_t)offset) == (ssize_t)size;
-}
+enum { SECTIONS_MAX = 4096, STRINGS_MAX = 32 << 20, SYMBOLS_MAX = 4 << 20, NAME_MAX_BYTES = 64 };
 
 struct file {
     int fd;
+    uint64_t *bytes_left; /* borrowed: that may be read */
     size_t count, names;  /* sections, and which of them has the sections' names */
     Elf64_Shdr *sections; /* owned */
 };
+
+/* Reads exactly `size` bytes at `offset`. The file may shrink at any time: never mapped. */
+static bool read_at(const struct file *file, uint64_t offset, void *into, size_t size)
+{
+    const size_t cost = size > ELF_READ_BYTES ? size : ELF_READ_BYTES;
+
+    if (cost > *file->bytes_left) {
+        *file->bytes_left = 0;
+        return false;
+    }
+    *file->bytes_left -= cost;
+    return offset <= INT64_MAX && pread(file->fd, into, size, (off_t)offset) == (ssize_t)size;
+}
 
 static bool read_sections(struct file *file)
 {
     Elf64_Ehdr head;
 
-    if (!read_at(file->fd, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (!read_at(file, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
         head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shnum == 0 ||
         head.e_shnum > SECTIONS_MAX || head.e_shstrndx >= head.e_shnum)
@@ -34,7 +42,7 @@ static bool read_sections(struct file *file)
     file->sections = calloc(file->count, sizeof(Elf64_Shdr));
     file->names = head.e_shstrndx;
     return file->sections &&
-           read_at(file->fd, head.e_shoff, file->sections, file->count * sizeof(Elf64_Shdr));
+           read_at(file, head.e_shoff, file->sections, file->count * sizeof(Elf64_Shdr));
 }
 
 /* True if the NUL-terminated name at `offset` of a string section is `name`. */
@@ -45,8 +53,7 @@ static bool name_is(const struct file *file, const Elf64_Shdr *strings, uint64_t
     size_t size = strlen(name) + 1;
 
     return size <= sizeof(text) && offset < strings->sh_size && strings->sh_size - offset >= size &&
-           read_at(file->fd, strings->sh_offset + offset, text, size) &&
-           memcmp(text, name, size) == 0;
+           read_at(file, strings->sh_offset + offset, text, size) && memcmp(text, name, size) == 0;
 }
 
 static cpy_addr find_section(const struct file *file, const char *name)
@@ -69,7 +76,7 @@ static cpy_addr find_symbol_in(const struct file *file, const Elf64_Shdr *table,
 
     for (base = 0; base < count && base < SYMBOLS_MAX; base += BLOCK) {
         block = count - base < BLOCK ? (size_t)(count - base) : BLOCK;
-        if (!read_at(file->fd, table->sh_offset + base * sizeof(symbols[0]), symbols,
+        if (!read_at(file, table->sh_offset + base * sizeof(symbols[0]), symbols,
                      block * sizeof(symbols[0])))
             return 0;
         for (i = 0; i < block; i++)
@@ -96,16 +103,16 @@ static cpy_addr find_symbol(const struct file *file, uint32_t type, const char *
     if (names->sh_size == 0 || names->sh_size > STRINGS_MAX)
         return 0;
     strings = malloc(names->sh_size);
-    if (strings && read_at(file->fd, names->sh_offset, strings, names->sh_size))
+    if (strings && read_at(file, names->sh_offset, strings, names->sh_size))
         found = find_symbol_in(file, table, strings, names->sh_size, name);
     free(strings);
     return found;
 }
 
-enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol, cpy_addr *out_section,
-                          cpy_addr *out_symbol)
+enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol, uint64_t *bytes_left,
+                          cpy_addr *out_section, cpy_addr *out_symbol)
 {
-    struct file file = {.fd = fd};
+    struct file file = {.fd = fd, .bytes_left = bytes_left};
     bool good = read_sections(&file);
 
     if (good) {

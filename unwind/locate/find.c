@@ -117,32 +117,66 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
     return find_accept(mem, hexversion, out, err);
 }
 
-/* Tries the runtime of an object that does not export it, by its sections and symbols. */
-static enum cpy_rc try_unexported_runtime(struct mem *mem, int proc_fd, const struct proc_map *map,
-                                          const struct elf_image *image, struct found *out,
-                                          struct err *err)
+/* A search as it goes. */
+struct search {
+    struct mem *mem;
+    int proc_fd;
+    struct loaded_files files;
+    uint64_t reads_max; /* of `mem` */
+};
+
+/* How many system calls one search may take to read memory: some 0.2 s. */
+enum { SEARCH_READS_MAX = 200000 };
+
+static bool is_search_spent(const struct search *search)
 {
-    cpy_addr section = 0, symbol = 0, version_at = 0, unused;
-    uint32_t hexversion = 0;
+    return search->mem->reads >= search->reads_max || loaded_files_is_spent(&search->files);
+}
+
+/* Looks for an unexported runtime and its version in the file of an object. */
+static enum cpy_rc find_in_file(struct search *search, const struct proc_map *map,
+                                cpy_addr *out_runtime, cpy_addr *out_version, struct err *err)
+{
+    uint64_t *left = &search->files.bytes_left;
+    cpy_addr section = 0, symbol = 0, unused;
     int fd;
-    enum cpy_rc rc = loaded_open(proc_fd, map, &fd);
+    enum cpy_rc rc = loaded_open(search->proc_fd, map, &fd);
 
     if (rc == CPY_NOMEM)
         err_set(err, "%s cannot be opened: no file descriptors or no memory left", map->path);
     if (rc != CPY_OK)
         return rc;
-    rc = elf_file_find(fd, ".PyRuntime", "_PyRuntime", &section, &symbol);
+    rc = elf_file_find(fd, ".PyRuntime", "_PyRuntime", left, &section, &symbol);
     if (rc == CPY_OK && (section || symbol))
-        rc = elf_file_find(fd, ".PyRuntime", "Py_Version", &unused, &version_at);
+        rc = elf_file_find(fd, ".PyRuntime", "Py_Version", left, &unused, out_version);
     (void)close(fd);
-    if (rc != CPY_OK || (!section && !symbol))
+    *out_runtime = section ? section : symbol;
+    return rc == CPY_OK && *out_runtime ? CPY_OK : CPY_FOREIGN;
+}
+
+/* Tries the runtime of an object that does not export it, by its sections and symbols. */
+static enum cpy_rc try_unexported_runtime(struct search *search, const struct proc_map *map,
+                                          const struct elf_image *image, struct found *out,
+                                          struct err *err)
+{
+    struct mem *mem = search->mem;
+    cpy_addr runtime = 0, version_at = 0;
+    uint32_t hexversion = 0;
+    enum cpy_rc rc;
+
+    if (loaded_files_skip(&search->files, map))
         return CPY_FOREIGN;
+    rc = find_in_file(search, map, &runtime, &version_at, err);
+    if (rc == CPY_FOREIGN)
+        loaded_files_note(&search->files, map);
+    if (rc != CPY_OK)
+        return rc;
     if (version_at &&
         mem_read(mem, image->bias + version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
         return CPY_FOREIGN;
     if (!version_at)
         hexversion = find_legacy_version(mem, image);
-    out->runtime = image->bias + (section ? section : symbol);
+    out->runtime = image->bias + runtime;
     out->gil_current = 0;
     return find_accept(mem, hexversion, out, err);
 }
@@ -170,38 +204,43 @@ static bool is_likely(const struct maps *maps, size_t index)
     return index == 0 || is_libpython(&maps->maps[index]);
 }
 
-static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_map *map,
-                              enum pass pass, struct found *out, struct err *err)
+static enum cpy_rc try_object(struct search *search, const struct proc_map *map, enum pass pass,
+                              struct found *out, struct err *err)
 {
     struct elf_image image;
     enum cpy_rc rc;
 
-    rc = elf_image_read(mem, map->start, &image);
+    rc = elf_image_read(search->mem, map->start, &image);
     if (rc == CPY_OK)
-        rc = pass == PASS_FILES ? try_unexported_runtime(mem, proc_fd, map, &image, out, err)
-                                : try_memory(mem, &image, out, err);
+        rc = pass == PASS_FILES ? try_unexported_runtime(search, map, &image, out, err)
+                                : try_memory(search->mem, &image, out, err);
     if (rc == CPY_OK)
-        note_binary(mem, map, &image, &out->binary);
+        note_binary(search->mem, map, &image, &out->binary);
     out->object = map->start;
     return rc == CPY_RACED ? CPY_FOREIGN : rc; /* what cannot be read is not it */
 }
 
-static enum cpy_rc search(struct mem *mem, int proc_fd, const struct maps *maps, struct found *out,
-                          struct err *err)
+static enum cpy_rc search_all(struct search *search, const struct maps *maps, struct found *out,
+                              struct err *err)
 {
     enum cpy_rc rc, best = CPY_FOREIGN;
     enum pass pass;
 
     for (pass = PASS_LIKELY; pass < PASSES; pass++)
-        for (size_t i = 0; i < maps->count; i++) {
+        for (size_t i = 0; i < maps->count && !is_search_spent(search); i++) {
             if (pass != PASS_FILES && is_likely(maps, i) != (pass == PASS_LIKELY))
                 continue;
-            rc = try_object(mem, proc_fd, &maps->maps[i], pass, out, err);
+            rc = try_object(search, &maps->maps[i], pass, out, err);
             if (rc == CPY_STARTING)
                 best = rc;
             else if (rc != CPY_FOREIGN)
                 return rc;
         }
+    if (best == CPY_FOREIGN && is_search_spent(search))
+        err_set(err,
+                "it has mapped so much that its CPython cannot be found: more than %d files "
+                "or %d MiB to look into",
+                LOADED_FILES_MAX, LOADED_BYTES_MAX >> 20);
     return best;
 }
 
@@ -226,8 +265,16 @@ static void explain_foreign(struct mem *mem, const struct maps *maps, struct err
 }
 
 /* `dir_fd`: of a thread that lives. */
+static void begin_search(struct mem *mem, int dir_fd, struct search *out)
+{
+    *out =
+        (struct search){.mem = mem, .proc_fd = dir_fd, .reads_max = mem->reads + SEARCH_READS_MAX};
+    loaded_files_init(&out->files);
+}
+
 static enum cpy_rc find_by_maps(struct mem *mem, int dir_fd, struct found *out, struct err *err)
 {
+    struct search search;
     struct maps maps;
     enum cpy_rc rc = maps_read(dir_fd, &maps, err);
 
@@ -235,7 +282,8 @@ static enum cpy_rc find_by_maps(struct mem *mem, int dir_fd, struct found *out, 
         return rc;
     if (err)
         err->text[0] = '\0';
-    rc = search(mem, dir_fd, &maps, out, err);
+    begin_search(mem, dir_fd, &search);
+    rc = search_all(&search, &maps, out, err);
     if (rc == CPY_FOREIGN && err && err->text[0] == '\0')
         explain_foreign(mem, &maps, err);
     maps_finish(&maps);
@@ -261,15 +309,17 @@ enum cpy_rc find_another(struct mem *mem, int proc_fd, const struct found *first
     const int dir_fd = proc_living_dir(proc_fd);
     const struct proc_map *map;
     enum cpy_rc rc = CPY_FOREIGN;
+    struct search search;
     struct maps maps;
 
     if (dir_fd < 0)
         return CPY_FOREIGN;
     if (maps_read(dir_fd, &maps, NULL) == CPY_OK) {
-        for (size_t i = 0; i < maps.count && rc != CPY_OK; i++) {
+        begin_search(mem, dir_fd, &search);
+        for (size_t i = 0; i < maps.count && rc != CPY_OK && !is_search_spent(&search); i++) {
             map = &maps.maps[i];
             if (is_likely(&maps, i) && map->start != first->object &&
-                try_object(mem, dir_fd, map, PASS_LIKELY, out, NULL) == CPY_OK &&
+                try_object(&search, map, PASS_LIKELY, out, NULL) == CPY_OK &&
                 out->runtime != first->runtime)
                 rc = CPY_OK;
         }

@@ -68,9 +68,36 @@ enum cpy_rc loaded_open(int proc_fd, const struct proc_map *map, int *out)
     return fd >= 0 ? CPY_OK : is_short ? CPY_NOMEM : CPY_FOREIGN;
 }
 
+void loaded_files_init(struct loaded_files *files)
+{
+    files->count = 0;
+    files->bytes_left = LOADED_BYTES_MAX;
+}
+
+bool loaded_files_is_spent(const struct loaded_files *files)
+{
+    return files->bytes_left < ELF_READ_BYTES || files->count == LOADED_FILES_MAX;
+}
+
+bool loaded_files_skip(const struct loaded_files *files, const struct proc_map *map)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (files->seen[i].inode == map->inode && files->seen[i].device == map->device)
+            return true;
+    return loaded_files_is_spent(files);
+}
+
+void loaded_files_note(struct loaded_files *files, const struct proc_map *map)
+{
+    if (files->count == LOADED_FILES_MAX)
+        return;
+    files->seen[files->count].device = map->device;
+    files->seen[files->count++].inode = map->inode;
+}
+
 enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct proc_map *map,
                         const struct elf_image *image, const char *section, const char *symbol,
-                        cpy_addr *out)
+                        uint64_t *bytes_left, cpy_addr *out)
 {
     cpy_addr in_section = 0, in_symbols = 0;
     int fd;
@@ -81,7 +108,7 @@ enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct proc_map *map
     rc = loaded_open(proc_fd, map, &fd);
     if (rc != CPY_OK)
         return rc;
-    rc = elf_file_find(fd, section, symbol, &in_section, &in_symbols);
+    rc = elf_file_find(fd, section, symbol, bytes_left, &in_section, &in_symbols);
     (void)close(fd);
     if (rc != CPY_OK || (!in_section && !in_symbols))
         return CPY_FOREIGN;

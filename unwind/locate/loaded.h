@@ -23,6 +23,32 @@ const char *loaded_name(const struct proc_map *map);
  */
 MUST_CHECK enum cpy_rc loaded_open(int proc_fd, const struct proc_map *map, int *out);
 
+enum { LOADED_FILES_MAX = 1024, LOADED_BYTES_MAX = 256 << 20 };
+
+/*
+ * The files that one search has looked into in vain, and what it may still read. A process can map
+ * a file thousands of times, and as many files as it likes: a search takes a quarter of a second at
+ * most. Made by loaded_files_init; nothing to free.
+ */
+struct loaded_files {
+    struct {
+        uint64_t device, inode;
+    } seen[LOADED_FILES_MAX];
+    size_t count;
+    uint64_t bytes_left;
+};
+
+void loaded_files_init(struct loaded_files *files);
+
+/* True if a file need not be looked into: it was, or the search has taken too much already. */
+bool loaded_files_skip(const struct loaded_files *files, const struct proc_map *map);
+
+/* Nothing was found in a file. */
+void loaded_files_note(struct loaded_files *files, const struct proc_map *map);
+
+/* True if the search has taken too much: there may be more that it has not seen. */
+bool loaded_files_is_spent(const struct loaded_files *files);
+
 /*
  * Finds a section of an object in the target's memory: by the symbol that starts it where
  * that is exported, else by the file's section headers and symbols.
@@ -31,6 +57,6 @@ MUST_CHECK enum cpy_rc loaded_open(int proc_fd, const struct proc_map *map, int 
  */
 MUST_CHECK enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct proc_map *map,
                                    const struct elf_image *image, const char *section,
-                                   const char *symbol, cpy_addr *out);
+                                   const char *symbol, uint64_t *bytes_left, cpy_addr *out);
 
 #endif

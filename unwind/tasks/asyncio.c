@@ -42,33 +42,37 @@ static bool use_asyncio_table(struct asyncio *asyncio, struct mem *mem, cpy_addr
 
 /* Looks into the object whose first mapping is `map`. */
 static bool look_into(struct asyncio *asyncio, const struct asyncio_process *process,
-                      const struct proc_map *map, struct layout *layout)
+                      const struct proc_map *map, struct loaded_files *files, struct layout *layout)
 {
     static const char *const symbols[] = {"_Py_AsyncioDebug", "_AsyncioDebug"};
     struct elf_image image;
     cpy_addr at;
 
-    if (elf_image_read(process->mem, map->start, &image) != CPY_OK ||
+    if (loaded_files_skip(files, map) ||
+        elf_image_read(process->mem, map->start, &image) != CPY_OK ||
         (!strstr(loaded_name(map), "_asyncio") &&
          (process->runtime < image.low || process->runtime >= image.high)))
         return false;
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
         if (loaded_find(process->mem, process->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
-                        &at) == CPY_OK &&
+                        &files->bytes_left, &at) == CPY_OK &&
             use_asyncio_table(asyncio, process->mem, at, layout))
             return true;
+    loaded_files_note(files, map);
     return false;
 }
 
 static void look_into_all(struct asyncio *asyncio, const struct asyncio_process *process,
                           struct layout *layout)
 {
+    struct loaded_files files;
     struct maps maps;
 
     if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)
         return;
+    loaded_files_init(&files);
     for (size_t i = 0; i < maps.count && asyncio->table == 0; i++)
-        (void)look_into(asyncio, process, &maps.maps[i], layout);
+        (void)look_into(asyncio, process, &maps.maps[i], &files, layout);
     asyncio->wait_min = maps.lines;
     maps_finish(&maps);
 }

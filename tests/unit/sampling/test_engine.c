@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_engine.c - what keeps an engine from sampling a process is told by its right name. */
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -89,6 +90,26 @@ static pid_t put_off_pid;
 static enum cpy_rc put_off_rc;
 static struct err put_off_why;
 
+static void slows_a_target_that_costs_more_than_its_share(void **state)
+{
+    struct engine *e = start_engine();
+    struct target *t;
+
+    (void)state;
+    assert_int_equal(start_sampling(e, 0, false), CPY_OK);
+    t = e->sampling[0];
+    sampling_cost_add(&t->cost, NS_PER_MS, 0, 1, t->tick.period_ns);
+    engine_share(e, 5e6); /* 5 ms a second: 5 samples, where 10 are asked for */
+    assert_int_equal(ticks_period(&t->tick), NS_PER_S / 5);
+    engine_share(e, 0);
+    assert_int_equal(ticks_period(&t->tick), NS_PER_S);
+    engine_share(e, 20e6);
+    assert_int_equal(ticks_period(&t->tick), NS_PER_S / 10);
+    engine_share(e, INFINITY);
+    assert_int_equal(ticks_period(&t->tick), NS_PER_S / 10);
+    engine_free(e);
+}
+
 static void note_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
     (void)ctx;
@@ -130,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_process_that_is_there_is_sampled),
         cmocka_unit_test(another_one_with_its_number_is_not_it),
         cmocka_unit_test(a_lack_of_descriptors_does_not_mean_that_it_is_gone),
+        cmocka_unit_test(slows_a_target_that_costs_more_than_its_share),
         cmocka_unit_test(leaves_descriptors_to_those_that_are_sampled),
     };
 

@@ -86,7 +86,7 @@ static void tells_when_a_tick_is_due_after_the_next_one(void **state)
     ticks_init(&ticks, 1);
     assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
     for (int i = 0; i < 1000; i++) {
-        const uint64_t then = tick.next_ns, after = ticks_after_ns(&ticks, &tick);
+        const uint64_t then = tick.next_ns, after = ticks_after_ns(&tick);
 
         assert_in_range(after, then, then + 2 * PERIOD);
         assert_int_equal(ticks_done(&ticks, &tick, 1, then), 0);
@@ -240,7 +240,7 @@ static void takes_no_burst_that_is_slower_or_over(void **state)
     ticks_finish(&ticks);
 }
 
-static void stretches_all_periods_alike(void **state)
+static void slows_one_target_and_no_other(void **state)
 {
     uint64_t count[2], now = START;
     struct ticks ticks;
@@ -248,36 +248,34 @@ static void stretches_all_periods_alike(void **state)
 
     (void)state;
     begin(&ticks, tick, count, 2);
-    add_again(&ticks, &tick[1], PERIOD / 4, now);
-    ticks_stretch(&ticks, 5);
+    ticks_slow(&ticks, &tick[1], 5 * PERIOD);
     (void)live(&ticks, &now, 50 * NS_PER_S, count);
 
-    assert_in_range(count[0], 900, 1100);
-    assert_in_range(count[1], 3800, 4200);
-    assert_int_equal(ticks_period(&ticks, &tick[0]), 5 * PERIOD);
-    ticks_stretch(&ticks, 0.5);
-    assert_true(ticks.factor == 1);
+    assert_in_range(count[0], 4800, 5200);
+    assert_in_range(count[1], 900, 1100);
+    ticks_slow(&ticks, &tick[1], 0);
+    assert_int_equal(ticks_period(&tick[1]), PERIOD);
     ticks_finish(&ticks);
 }
 
-static void stretches_no_period_beyond_a_second_or_16_times(void **state)
+static void slows_to_a_sample_a_second_at_most(void **state)
 {
     static const struct {
-        uint64_t asked_ns, most_ns;
-    } cases[] = {{NS_PER_S / 500, NS_PER_S},
-                 {NS_PER_S / 20, NS_PER_S},
-                 {NS_PER_S / 10, NS_PER_S * 16 / 10},
-                 {NS_PER_S * 10, NS_PER_S * 160}};
+        uint64_t asked_ns, slowed_ns, period_ns;
+    } cases[] = {{NS_PER_S / 500, 60 * NS_PER_S, NS_PER_S},
+                 {NS_PER_S / 20, NS_PER_S / 10, NS_PER_S / 10},
+                 {NS_PER_S / 20, NS_PER_S / 100, NS_PER_S / 20},
+                 {NS_PER_S * 10, 60 * NS_PER_S, NS_PER_S * 10}};
     uint64_t count[1];
     struct ticks ticks;
     struct tick tick[1];
 
     (void)state;
     begin(&ticks, tick, count, 1);
-    ticks_stretch(&ticks, 600);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         add_again(&ticks, &tick[0], cases[i].asked_ns, START);
-        assert_int_equal(ticks_period(&ticks, &tick[0]), cases[i].most_ns);
+        ticks_slow(&ticks, &tick[0], cases[i].slowed_ns);
+        assert_int_equal(ticks_period(&tick[0]), cases[i].period_ns);
     }
     ticks_finish(&ticks);
 }
@@ -351,8 +349,8 @@ int main(void)
         cmocka_unit_test(counts_what_it_missed_and_catches_up_nothing),
         cmocka_unit_test(samples_more_often_in_a_burst_and_then_as_before),
         cmocka_unit_test(takes_no_burst_that_is_slower_or_over),
-        cmocka_unit_test(stretches_all_periods_alike),
-        cmocka_unit_test(stretches_no_period_beyond_a_second_or_16_times),
+        cmocka_unit_test(slows_one_target_and_no_other),
+        cmocka_unit_test(slows_to_a_sample_a_second_at_most),
         cmocka_unit_test(keeps_its_order),
         cmocka_unit_test(waits_for_ever_without_targets),
         cmocka_unit_test(says_that_there_is_no_memory),

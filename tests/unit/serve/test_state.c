@@ -25,8 +25,9 @@ static struct state *make_state(void)
     s->budget = (struct budget_state){.promised = {0.01, 64 << 20},
                                       .used_cpu = 0.0042,
                                       .used_memory_bytes = 12 << 20,
-                                      .factor = 2.5,
-                                      .dropped_targets = 3};
+                                      .used_opening_cpu = 0.003,
+                                      .slowed = 2,
+                                      .left_out = 3};
     s->spool = (struct delivery_spool_stats){.on = true,
                                              .failing = true,
                                              .entries = 6,
@@ -79,8 +80,7 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
     assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
     assert_non_null(strstr(text, "the disk FAILS"));
-    assert_non_null(
-        strstr(text, "periods up to 2.50 times as long as asked for, 3 targets given up"));
+    assert_non_null(strstr(text, "2 targets slowed, 3 targets left out so far"));
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
     assert_non_null(strstr(text, "and 1 more\n"));

@@ -52,7 +52,8 @@ static enum cpy_rc find_in_file(const void *bytes, size_t size, const char *symb
                                 cpy_addr *out_section, cpy_addr *out_symbol)
 {
     int fd = file_of(bytes, size);
-    enum cpy_rc rc = elf_file_find(fd, ".PyRuntime", symbol, out_section, out_symbol);
+    uint64_t left = UINT64_MAX;
+    enum cpy_rc rc = elf_file_find(fd, ".PyRuntime", symbol, &left, out_section, out_symbol);
 
     (void)close(fd);
     return rc;
@@ -336,17 +337,36 @@ static cpy_addr start_of_object(const void *at)
     return start;
 }
 
+static void finds_nothing_beyond_what_it_may_read(void **state)
+{
+    struct blob blob;
+    cpy_addr section = 0, symbol = 0;
+    uint64_t left = 4 * ELF_READ_BYTES;
+    int fd;
+
+    (void)state;
+    blob_make(&blob);
+    fd = file_of(&blob, sizeof(blob));
+    assert_int_equal(elf_file_find(fd, ".PyRuntime", "_PyRuntime", &left, &section, &symbol),
+                     CPY_OK);
+    (void)close(fd);
+
+    assert_int_equal(left, 0);
+    assert_true(symbol == 0);
+}
+
 static void finds_a_symbol_of_its_own_file(void **state)
 {
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     struct elf_image image;
     struct mem *mem;
     cpy_addr section = 0, symbol = 0;
+    uint64_t left = UINT64_MAX;
 
     (void)state;
     assert_int_equal(mem_open_process(getpid(), -1, &mem, NULL), CPY_OK);
     assert_int_equal(elf_image_read(mem, start_of_object(&test_unwind_elf_marker), &image), CPY_OK);
-    assert_int_equal(elf_file_find(fd, ".data", "test_unwind_elf_marker", &section, &symbol),
+    assert_int_equal(elf_file_find(fd, ".data", "test_unwind_elf_marker", &left, &section, &symbol),
                      CPY_OK);
 
     assert_true(image.bias + symbol == (uintptr_t)&test_unwind_elf_marker);
@@ -389,6 +409,7 @@ int main(void)
         cmocka_unit_test(finds_nothing_through_hostile_sections),
         cmocka_unit_test(finds_the_right_address_or_none_in_a_truncated_file),
         cmocka_unit_test(survives_any_damaged_byte),
+        cmocka_unit_test(finds_nothing_beyond_what_it_may_read),
         cmocka_unit_test(finds_a_symbol_of_its_own_file),
         cmocka_unit_test(finds_a_symbol_of_a_library_in_its_own_memory),
     };
