@@ -278,6 +278,29 @@ def test_is_started_anew_after_a_crash(service):
                service.show(UNIT, "ActiveState") == "active")
 
 
+@pytest.mark.nightly
+def test_stops_though_a_child_cannot_be_killed(service):
+    """One that waits for a file system that does not answer, put into the unit as if it were a sampler."""
+    with open(os.path.join(HERE, "..", "integration", "dead_files.py"), encoding="utf-8") as file:
+        service.write("/srv/dead_files.py", file.read())
+    service.run("[ -e /dev/fuse ] || mknod /dev/fuse c 10 229; mkdir -p /srv/dead")
+    files = service.run("python3 -u /srv/dead_files.py /srv/dead >/srv/dead.log 2>&1 & echo $!").strip()
+    wait_until("it is mounted", lambda: "mounted" in service.read("/srv/dead.log"))
+    child = service.run("sh -c 'for file in $(find /sys/fs/cgroup -path \"*/pystrobe.service/cgroup.procs\"); do echo $$ >$file; done; "
+                        "exec cat /srv/dead/file' >/dev/null 2>&1 & echo $!").strip()
+    wait_until("it reads", lambda: "fuse" in service.run("cat /proc/%s/stack" % child))
+
+    began = time.monotonic()
+    service.run("systemctl stop pystrobe")
+    took = time.monotonic() - began
+    print("stopped in %.1f s; %s" % (took, service.show(UNIT, "Result")))
+    assert " D " in service.read("/proc/%s/stat" % child)
+    assert 20 < took < 30
+    service.run("systemctl start pystrobe")
+    assert service.show(UNIT, "ActiveState") == "active"
+    service.run('kill -KILL "$1"; umount -l /srv/dead', files)
+
+
 def next_version(machine):
     """The same package as its next version, with another ini file, as /root/next.deb."""
     machine.run("""
