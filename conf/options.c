@@ -476,7 +476,9 @@ const struct conf_option conf_options[] = {
         NUMBER(SIZE, "256MiB", "1MiB", "1TiB"),
         .used_by = CONF_STORE | CONF_FILE,
         .help = "What all profiles together may take. The oldest go first, before them what is "
-                "dated in the future.",
+                "dated in the future. In a store those go first whose owner has most there, so "
+                "that each owner keeps an equal share if all want more: an owner is a container, "
+                "what a user runs in sessions, or a user in a cgroup.",
     },
     {
         .name = "max_age",

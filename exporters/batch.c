@@ -6,7 +6,13 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { CRC_AT = 12, CRC_FROM = 16, PROFILE_FIXED = 24, PAYLOAD_MAX = 64 << 20 };
+enum {
+    CRC_AT = 12,
+    CRC_FROM = 16,
+    PROFILE_FIXED = 28,
+    PROFILE_FIXED_V2 = 24, /* it has no owner */
+    PAYLOAD_MAX = 64 << 20
+};
 
 static const unsigned char batch_magic[8] = {0x89, 'P', 'B', 'A', 'T', 'C', 'H', '\n'};
 
@@ -65,6 +71,7 @@ static void add_profile_bytes(struct buf *out, const struct exporter_profile *pr
     put_number(fixed + 8, (uint64_t)profile->end_ns, 8);
     put_number(fixed + 16, profile->label_count, 4);
     put_number(fixed + 20, profile->size, 4);
+    put_number(fixed + 24, profile->owner, 4);
     buf_add(out, fixed, sizeof(fixed));
     add_batch_string(out, profile->service);
     add_batch_string(out, profile->type);
@@ -140,9 +147,10 @@ enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE], uint64
 {
     if (file_size < BATCH_HEAD_SIZE || memcmp(bytes, batch_magic, sizeof(batch_magic)) != 0)
         return BATCH_CORRUPT;
-    if (get_number(bytes + 8, 4) != BATCH_VERSION)
-        return get_number(bytes + 8, 4) > BATCH_VERSION ? BATCH_NEWER : BATCH_CORRUPT;
+    if (get_number(bytes + 8, 4) > BATCH_VERSION)
+        return BATCH_NEWER;
     *out = (struct batch_head){
+        .version = (unsigned)get_number(bytes + 8, 4),
         .form = (unsigned)get_number(bytes + 24, 4),
         .count = (size_t)get_number(bytes + 28, 4),
         .start_ns = (int64_t)get_number(bytes + 32, 8),
@@ -150,8 +158,9 @@ enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE], uint64
         .made_ns = (int64_t)get_number(bytes + 48, 8),
         .interval = get_number(bytes + 56, 8),
     };
-    if (get_number(bytes + 16, 8) != file_size || file_size > BATCH_SIZE_MAX || out->count == 0 ||
-        out->count > BATCH_PROFILES_MAX || out->form > EXPORTER_REQUEST_GIL_LIMITED)
+    if (out->version < BATCH_VERSION_OLDEST || get_number(bytes + 16, 8) != file_size ||
+        file_size > BATCH_SIZE_MAX || out->count == 0 || out->count > BATCH_PROFILES_MAX ||
+        out->form > EXPORTER_REQUEST_GIL_LIMITED)
         return BATCH_CORRUPT;
     return BATCH_OK;
 }
@@ -160,8 +169,16 @@ enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE], uint64
 struct batch_rest {
     const unsigned char *at;
     size_t size;
+    unsigned version;
     bool bad;
 };
+
+static struct batch_rest rest_behind_head(const unsigned char *bytes, size_t size,
+                                          const struct batch_head *head)
+{
+    return (struct batch_rest){bytes + BATCH_HEAD_SIZE, size - BATCH_HEAD_SIZE, head->version,
+                               false};
+}
 
 static const unsigned char *take_batch_bytes(struct batch_rest *rest, size_t size)
 {
@@ -192,7 +209,9 @@ static const char *take_batch_string(struct batch_rest *rest)
 static size_t take_profile(struct batch_rest *rest, struct exporter_profile *out,
                            struct label *labels)
 {
-    const unsigned char *fixed = take_batch_bytes(rest, PROFILE_FIXED);
+    const bool has_owner = rest->version > 2;
+    const unsigned char *fixed =
+        take_batch_bytes(rest, has_owner ? PROFILE_FIXED : PROFILE_FIXED_V2);
     struct label label;
     size_t count, size;
 
@@ -207,6 +226,7 @@ static size_t take_profile(struct batch_rest *rest, struct exporter_profile *out
         .labels = labels,
         .label_count = count,
         .size = size,
+        .owner = has_owner ? (uint32_t)get_number(fixed + 24, 4) : 0,
     };
     out->service = take_batch_string(rest);
     out->type = take_batch_string(rest);
@@ -222,13 +242,14 @@ static size_t take_profile(struct batch_rest *rest, struct exporter_profile *out
 }
 
 /* How many labels the profiles have; SIZE_MAX: they are not what they should be. */
-static size_t count_batch_labels(const unsigned char *bytes, size_t size, size_t count)
+static size_t count_batch_labels(const unsigned char *bytes, size_t size,
+                                 const struct batch_head *head)
 {
-    struct batch_rest rest = {bytes + BATCH_HEAD_SIZE, size - BATCH_HEAD_SIZE, false};
+    struct batch_rest rest = rest_behind_head(bytes, size, head);
     struct exporter_profile profile;
     size_t labels = 0;
 
-    for (size_t i = 0; i < count && !rest.bad; i++)
+    for (size_t i = 0; i < head->count && !rest.bad; i++)
         labels += take_profile(&rest, &profile, NULL);
     return rest.bad || rest.size > 0 ? SIZE_MAX : labels;
 }
@@ -237,7 +258,7 @@ static size_t count_batch_labels(const unsigned char *bytes, size_t size, size_t
 static struct batch *new_batch(const struct batch_head *head, size_t label_count,
                                unsigned char *bytes, size_t size)
 {
-    struct batch_rest rest = {bytes + BATCH_HEAD_SIZE, size - BATCH_HEAD_SIZE, false};
+    struct batch_rest rest = rest_behind_head(bytes, size, head);
     struct exporter_profile *profiles;
     struct label *labels;
     struct batch *batch =
@@ -276,7 +297,7 @@ enum batch_rc batch_read(unsigned char *bytes, size_t size, struct batch **out)
     if (rc == BATCH_OK && get_number(bytes + CRC_AT, 4) != batch_crc(bytes, size))
         rc = BATCH_CORRUPT;
     if (rc == BATCH_OK) {
-        labels = count_batch_labels(bytes, size, head.count);
+        labels = count_batch_labels(bytes, size, &head);
         rc = labels == SIZE_MAX ? BATCH_CORRUPT : BATCH_NOMEM;
         batch = rc == BATCH_NOMEM ? new_batch(&head, labels, bytes, size) : NULL;
     }

@@ -10,7 +10,7 @@
  *
  *   offset size
  *        0    8  89 50 42 41 54 43 48 0a ("\x89PBATCH\n")
- *        8    4  version: 2 (1 is spool_v1.h's, which has one profile a file)
+ *        8    4  version: 3 (2 has no owners; 1 is spool_v1.h's, which has one profile a file)
  *       12    4  CRC-32 of all that follows, as zlib has it
  *       16    8  size of the whole
  *       24    4  form: enum exporter_form
@@ -26,7 +26,8 @@
  *        8    8  its end
  *       16    4  count of labels, at most BATCH_LABELS_MAX
  *       20    4  size of the payload
- *       24       strings: service, type, then name and value of each label
+ *       24    4  owner; not in version 2
+ *       28       strings: service, type, then name and value of each label
  *                the payload
  *
  * A string is its size (4 bytes) and that many bytes, the last of them 0; size 0: there is none.
@@ -44,7 +45,8 @@
 #include "exporters/settings.h"
 
 enum {
-    BATCH_VERSION = 2,
+    BATCH_VERSION = 3,
+    BATCH_VERSION_OLDEST = 2, /* that is read */
     BATCH_HEAD_SIZE = 64,
     BATCH_PROFILES_MAX = 256,
     BATCH_LABELS_MAX = 256,
@@ -72,7 +74,7 @@ enum batch_rc { BATCH_OK, BATCH_CORRUPT, BATCH_NEWER, BATCH_NOMEM };
 
 /* What the first BATCH_HEAD_SIZE bytes say. */
 struct batch_head {
-    unsigned form;
+    unsigned version, form;
     size_t count;
     int64_t start_ns, end_ns, made_ns;
     uint64_t interval;

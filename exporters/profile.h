@@ -15,6 +15,8 @@ struct exporter_profile {
     const struct label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
+    uint32_t owner;           /* whose processes it is of: any number that tells them from others;
+                                 0: not known */
     const void *bytes;        /* gzip'd: a pprof, or what the form says */
     size_t size;
 };

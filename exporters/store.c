@@ -32,7 +32,7 @@
 #include "exporters/store_name.h"
 
 enum {
-    FILES_MAX = 512 * 1024, /* 24 bytes of memory each */
+    FILES_MAX = 512 * 1024, /* 40 bytes of memory each */
     SCAN_EVERY = 256,       /* sends; others may write and remove here too */
     DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 };
@@ -103,11 +103,10 @@ static int unlink_in(const struct store *store, const char *service, const char 
     return cause;
 }
 
-/* Removes the oldest file of an index, and its directory if that is empty then. */
-static enum exporter_rc remove_oldest_of(struct store *store, struct store_index *index,
-                                         struct err *err)
+/* Removes a file of an index, and its directory if that is empty then. */
+static enum exporter_rc remove_store_file(struct store *store, struct store_index *index,
+                                          const struct store_entry *oldest, struct err *err)
 {
-    const struct store_entry *oldest = store_index_oldest(index);
     char service[STORE_SERVICE_SIZE], name[STORE_FILE_SIZE];
 
     (void)snprintf(service, sizeof(service), "%s", index->services[oldest->service].name);
@@ -119,15 +118,21 @@ static enum exporter_rc remove_oldest_of(struct store *store, struct store_index
         note_shut(store, service);
     else if (errno != 0)
         return set_store_error(store, "cannot remove an old profile", err);
-    store_index_drop_oldest(index);
+    store_index_drop(index, oldest);
     (void)unlinkat(store->root, service, AT_REMOVEDIR); /* fails while there is anything in it */
     return EXPORTER_OK;
 }
 
-/* Makes room: what is dated in the future goes first. There must be a file. */
+/*
+ * Makes room: what is dated in the future goes first, then the oldest profile of the owner who has
+ * most in the store. So nobody takes more from others than an equal share, and room that some leave
+ * is there for all. There must be a file.
+ */
 static enum exporter_rc remove_for_room(struct store *store, struct err *err)
 {
-    return remove_oldest_of(store, store->ahead.count > 0 ? &store->ahead : &store->index, err);
+    struct store_index *index = store->ahead.count > 0 ? &store->ahead : &store->index;
+
+    return remove_store_file(store, index, store_index_oldest_of_largest(index), err);
 }
 
 static enum exporter_rc remember(struct store *store, const char *service,
@@ -298,7 +303,7 @@ static enum exporter_rc trim(struct store *store, size_t size, int64_t now_ns, s
     enum exporter_rc rc = EXPORTER_OK;
 
     while (rc == EXPORTER_OK && is_oldest_file_expired(store, now_ns))
-        rc = remove_oldest_of(store, &store->index, err);
+        rc = remove_store_file(store, &store->index, store_index_oldest(&store->index), err);
     while (rc == EXPORTER_OK && is_store_full_for(store, size))
         rc = remove_for_room(store, err);
     return rc;
@@ -330,7 +335,8 @@ static bool write_store_file(int dir, const struct store_file *file,
 static enum exporter_rc store_profile(struct store *store, const struct exporter_profile *profile,
                                       struct err *err)
 {
-    struct store_file file = {.start_ms = profile->start_ns / (int64_t)NS_PER_MS};
+    struct store_file file = {.start_ms = profile->start_ns / (int64_t)NS_PER_MS,
+                              .owner = profile->owner};
     char service[STORE_SERVICE_SIZE];
     enum exporter_rc rc = EXPORTER_OK;
     int dir;

@@ -83,20 +83,59 @@ bool store_index_service(struct store_index *index, const char *name, uint32_t *
     return true;
 }
 
-bool store_index_add(struct store_index *index, const struct store_entry *entry)
+static size_t find_store_owner(const struct store_index *index, uint32_t owner)
 {
-    struct store_entry *heap;
-    size_t at = index->count;
+    size_t place = 0;
 
-    if (!ARRAY_RESERVE(index->heap, index->capacity, index->count + 1))
-        return false;
-    heap = index->heap;
+    while (place < index->owner_count && index->owners[place].owner != owner)
+        place++;
+    return place;
+}
+
+/* What the files of an owner are added to. The first place is for those that are not known. */
+static struct store_owner *owner_of(struct store_index *index, uint32_t owner)
+{
+    size_t place;
+
+    if (index->owner_count == 0)
+        index->owners[index->owner_count++] = (struct store_owner){.owner = 0};
+    place = find_store_owner(index, owner);
+    if (place < index->owner_count)
+        return &index->owners[place];
+    for (place = 1; place < index->owner_count && index->owners[place].files > 0;)
+        place++;
+    if (place == STORE_OWNERS_MAX)
+        return &index->owners[0];
+    if (place == index->owner_count)
+        index->owner_count++;
+    index->owners[place] = (struct store_owner){.owner = owner};
+    return &index->owners[place];
+}
+
+/* Puts an entry at a place of the heap whose parents may be younger. */
+static void rise(struct store_index *index, size_t at, const struct store_entry *entry)
+{
+    struct store_entry *heap = index->heap;
+
     while (at > 0 && is_older(entry, &heap[(at - 1) / 2])) {
         heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
     heap[at] = *entry;
-    index->count++;
+}
+
+bool store_index_add(struct store_index *index, const struct store_entry *entry)
+{
+    struct store_entry added = *entry;
+    struct store_owner *owner;
+
+    if (!ARRAY_RESERVE(index->heap, index->capacity, index->count + 1))
+        return false;
+    owner = owner_of(index, entry->file.owner);
+    owner->files++;
+    owner->bytes += entry->size;
+    added.owner = (uint32_t)(owner - index->owners);
+    rise(index, index->count++, &added);
     index->bytes += entry->size;
     index->services[entry->service].files++;
     return true;
@@ -105,6 +144,20 @@ bool store_index_add(struct store_index *index, const struct store_entry *entry)
 const struct store_entry *store_index_oldest(const struct store_index *index)
 {
     return index->count > 0 ? &index->heap[0] : NULL;
+}
+
+const struct store_entry *store_index_oldest_of_largest(const struct store_index *index)
+{
+    const struct store_entry *found = NULL;
+    size_t i, largest = 0;
+
+    for (i = 1; i < index->owner_count; i++)
+        if (index->owners[i].bytes > index->owners[largest].bytes)
+            largest = i;
+    for (i = 0; i < index->count; i++)
+        if (index->heap[i].owner == largest && (!found || is_older(&index->heap[i], found)))
+            found = &index->heap[i];
+    return found;
 }
 
 static void forget_service(struct store_index *index, uint32_t number)
@@ -117,11 +170,11 @@ static void forget_service(struct store_index *index, uint32_t number)
     *service = (struct store_service){0};
 }
 
-/* Puts `entry` where the oldest was, and lets it sink to its place. */
-static void sink(struct store_index *index, const struct store_entry *entry)
+/* Lets an entry sink from a place of the heap to where none below is older; gives that place. */
+static size_t sink(struct store_index *index, size_t at, const struct store_entry *entry)
 {
     struct store_entry *heap = index->heap;
-    size_t at = 0, child;
+    size_t child;
 
     while ((child = at * 2 + 1) < index->count) {
         if (child + 1 < index->count && is_older(&heap[child + 1], &heap[child]))
@@ -132,15 +185,19 @@ static void sink(struct store_index *index, const struct store_entry *entry)
         at = child;
     }
     heap[at] = *entry;
+    return at;
 }
 
-void store_index_drop_oldest(struct store_index *index)
+void store_index_drop(struct store_index *index, const struct store_entry *entry)
 {
-    struct store_entry last = index->heap[index->count - 1];
+    const struct store_entry last = index->heap[index->count - 1];
+    const size_t at = (size_t)(entry - index->heap);
 
-    index->bytes -= index->heap[0].size;
-    forget_service(index, index->heap[0].service);
+    index->owners[entry->owner].files--;
+    index->owners[entry->owner].bytes -= entry->size;
+    index->bytes -= entry->size;
+    forget_service(index, entry->service);
     index->count--;
-    if (index->count > 0)
-        sink(index, &last);
+    if (at < index->count)
+        rise(index, sink(index, at, &last), &last);
 }

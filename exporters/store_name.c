@@ -119,11 +119,13 @@ void store_name_start(int64_t ms, char out[STORE_START_SIZE])
 
 void store_name_file(const struct store_file *file, bool temporary, char out[STORE_FILE_SIZE])
 {
-    char start[STORE_START_SIZE];
+    char start[STORE_START_SIZE], owner[10] = "";
 
     store_name_start(file->start_ms, start);
-    (void)snprintf(out, STORE_FILE_SIZE, "%s%s-%016" PRIx64 "%s", temporary ? "." : "", start,
-                   file->id, temporary ? ".tmp" : ".pb.gz");
+    if (file->owner)
+        (void)snprintf(owner, sizeof(owner), "-%08" PRIx32, file->owner);
+    (void)snprintf(out, STORE_FILE_SIZE, "%s%s-%016" PRIx64 "%s%s", temporary ? "." : "", start,
+                   file->id, owner, temporary ? ".tmp" : ".pb.gz");
 }
 
 /* `count` decimal digits at `at`; what is no digit fails when the name is made again. */
@@ -153,14 +155,15 @@ static int64_t read_stamp(const char *at)
 bool store_name_read_file(const char *name, bool temporary, struct store_file *file)
 {
     const char *start = name + (temporary ? 1 : 0);
-    char again[STORE_FILE_SIZE];
+    char again[STORE_FILE_SIZE], *rest;
     struct store_file got;
 
-    store_name_file(&(struct store_file){0}, temporary, again);
-    if (strlen(name) != strlen(again))
+    store_name_file(&(struct store_file){.owner = 0}, temporary, again);
+    if (strlen(name) < strlen(again))
         return false;
     got.start_ms = read_stamp(start);
-    got.id = strtoull(start + STORE_START_SIZE, NULL, 16);
+    got.id = strtoull(start + STORE_START_SIZE, &rest, 16);
+    got.owner = *rest == '-' ? (uint32_t)strtoul(rest + 1, NULL, 16) : 0;
     store_name_file(&got, temporary, again);
     if (strcmp(name, again) != 0)
         return false;

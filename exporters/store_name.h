@@ -9,9 +9,10 @@
  * name that gets longer than STORE_SERVICE_PLAIN is cut and ends in '~' and a hash:
  * that one cannot be turned back (the profile itself has the whole name).
  *
- * A file is named 20261120T175501.123Z-0123456789abcdef.pb.gz: the start of the
- * profile in UTC and a random number. While it is written, it has a '.' in front
- * and .tmp for .pb.gz.
+ * A file is named 20261120T175501.123Z-0123456789abcdef-01234567.pb.gz: the start of the
+ * profile in UTC, a random number, and whose processes it is of. Without the last part, as
+ * older versions wrote it, that is not known. While it is written, it has a '.' in front and .tmp
+ * for .pb.gz.
  */
 #ifndef EXPORTERS_STORE_NAME_H
 #define EXPORTERS_STORE_NAME_H
@@ -24,12 +25,13 @@ enum {
     STORE_SERVICE_PLAIN = 180,                         /* bytes of a name that is not cut */
     STORE_SERVICE_SIZE = STORE_SERVICE_PLAIN + 17 + 1, /* room for any, with the NUL */
     STORE_START_SIZE = 21,                             /* 20261120T175501.123Z, with the NUL */
-    STORE_FILE_SIZE = 48                               /* room for any, with the NUL */
+    STORE_FILE_SIZE = 56                               /* room for any, with the NUL */
 };
 
 struct store_file {
     int64_t start_ms; /* UTC */
     uint64_t id;
+    uint32_t owner; /* see exporter_profile; 0: not known */
 };
 
 /* Writes the directory's name of a service. */

@@ -10,6 +10,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/file_limit.h"
 #include "agent/host/log.h"
+#include "agent/proc/owner.h"
 #include "agent/sampling/resolve_target.h"
 #include "agent/sampling/stats.h"
 #include "agent/supervisor/supervisor.h"
@@ -38,7 +39,10 @@ static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat
     const struct run *run = ctx;
 
     (void)stat;
-    return matcher_choose(run->matcher, pid, out);
+    if (!matcher_choose(run->matcher, pid, out))
+        return false;
+    out->owner = (uint32_t)proc_owner(pid);
+    return true;
 }
 
 static void deliver_to_publisher(void *ctx, const struct service *service, uint64_t now_ns)

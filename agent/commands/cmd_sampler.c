@@ -151,6 +151,8 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
     head.labels = service->labels;
     (void)snprintf(head.python, sizeof(head.python), "%s", service->python);
     head.period_ns = service->period_ns;
+    head.owner = service->owner;
+    head.owner_bytes = service->owner_bytes;
     head.begins = !hand->began;
     hand->began = true;
     if (ipc_channel_send(&s->channel, REPORT_ROWS, &head, sizeof(head), s->piece.data,

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "exporters/store_name.h"
 
 enum { REPORT_FILES_MAX = 200000 };
 
@@ -19,7 +20,8 @@ struct report_files {
     size_t count;
     size_t capacity;
     size_t shut; /* folders that could not be read, and were named on the standard error */
-    char since[48], until[48]; /* names before the one are too old, from the other on too new */
+    /* Names before the one are too old, from the other on too new. */
+    char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };
 
 /*

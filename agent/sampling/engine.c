@@ -142,11 +142,13 @@ static void charge_sample(struct engine *e, struct target *t, uint64_t began_ns,
     const uint64_t took_ns = clock_mono_ns() - began_ns;
 
     if (!t->tick.began) {
+        service_set_owner(t->process.service, t->profile.owner, (double)bytes);
         e->stats.opening_ns += took_ns;
         return;
     }
     sampling_cost_add(&t->cost, took_ns, bytes, process_ticks(&t->process),
                       ticks_wanted_period(&t->tick));
+    service_set_owner(t->process.service, t->profile.owner, t->cost.bytes);
     e->stats.sampling_ns += took_ns + bytes * SAMPLING_COST_BYTE_NS;
     slow_target(e, t);
 }

@@ -58,9 +58,18 @@ bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
     service->start_utc_ns = utc_ns;
     service->start_ns = now_ns;
     service->overflow = 0;
+    service->owner_bytes = 0;
     pointer_table_clear(&service->split.numbers);
     return made_up_row(service, service_unseen, &service->unseen_row) &&
            made_up_row(service, overflow_name, &service->overflow_row);
+}
+
+void service_set_owner(struct service *service, uint32_t owner, double bytes)
+{
+    if (owner == 0 || (service->owner != 0 && bytes <= service->owner_bytes))
+        return;
+    service->owner = owner;
+    service->owner_bytes = bytes;
 }
 
 static void service_free(struct service *service)

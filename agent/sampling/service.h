@@ -55,6 +55,8 @@ struct service {
     uint32_t overflow_row; /* stands for all stacks that there is no room for */
     char python[32];       /* the version that its processes run */
     uint32_t missing;      /* what a version of them does not tell: see sample_options.h */
+    uint32_t owner;        /* of the process that adds most to the profile; 0: not known */
+    double owner_bytes;    /* that this one adds in a minute */
     struct service *next;
 };
 
@@ -85,6 +87,9 @@ MUST_CHECK struct service *services_get(struct services *services, const char *n
 MUST_CHECK struct service *services_get_labelled(struct services *services, const char *name,
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
+
+/* Says that a process of that owner adds so many bytes to the profile in a minute. */
+void service_set_owner(struct service *service, uint32_t owner, double bytes);
 
 /* Says which interpreter runs in a process of the service. */
 void service_set_python(struct service *service, const struct cpy_info *info);

@@ -173,6 +173,7 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
                     (const char *)bytes + sizeof(head), size - sizeof(head));
     service->overflow += feed->decoder.overflow - overflow;
     service->period_ns = head.period_ns;
+    service_set_owner(service, head.owner, head.owner_bytes);
     memcpy(service->python, head.python, sizeof(head.python));
     return rc == PPROF_OK;
 }

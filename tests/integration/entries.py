@@ -10,9 +10,9 @@ import zlib
 
 HEAD = "<8sIIQIIqqqQ"  # what stands before the profiles
 HEAD_SIZE = struct.calcsize(HEAD)
-FIXED = "<qqII"  # what stands before a profile's strings
+FIXED = "<qqIII"  # what stands before a profile's strings
 MAGIC = b"\x89PBATCH\n"
-VERSION = 2
+VERSION = 3
 PER_TYPE = 1  # the form of a Pyroscope's profiles
 
 Entry = collections.namedtuple("Entry", "number exporter service kind labels start_ns payload")
@@ -27,7 +27,7 @@ def put(folder, number, service, payload, exporter="server", count=1):
     """Writes a batch for an exporter: `count` times the same profile of a service."""
     folder.mkdir(mode=0o700, exist_ok=True)
     strings = b"".join(text(one) for one in (service, "cpu", "env", "prod"))
-    profile = struct.pack(FIXED, 10**18, 10**18 + 1, 1, len(payload)) + strings + payload
+    profile = struct.pack(FIXED, 10**18, 10**18 + 1, 1, len(payload), 0) + strings + payload
     rest = struct.pack("<QIIqqqQ", HEAD_SIZE + count * len(profile), PER_TYPE, count, 10**18, 10**18 + 1, 10**18 + 2,
                        number) + count * profile
     head = struct.pack("<8sII", MAGIC, VERSION, zlib.crc32(rest))
@@ -41,7 +41,7 @@ def read_text(raw, at):
 
 
 def read_profile(raw, at, number, exporter):
-    start_ns, _, label_count, size = struct.unpack_from(FIXED, raw, at)
+    start_ns, _, label_count, size, _ = struct.unpack_from(FIXED, raw, at)
     at += struct.calcsize(FIXED)
     strings = []
     for _ in range(2 + 2 * label_count):

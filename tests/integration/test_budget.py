@@ -14,6 +14,7 @@ import pytest
 import live
 import profiles
 from conftest import MACHINES
+from doctors import NOBODY, needs_root
 from test_metrics import ask, free_port, parse
 
 PYTHON = MACHINES[-1]
@@ -208,3 +209,31 @@ def test_the_memory_of_who_reads_the_store_for_the_page_counts(pystrobe, agent, 
         enough.set()
         looking.join()
     watching.stop()
+
+
+def owners_in(store, service):
+    """Whose the profiles are, by the names of their files; None: that is not known."""
+    names = [os.path.basename(path) for path in profiles.paths_in_store(store, service)]
+    return {re.fullmatch(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{16}(?:-([0-9a-f]{8}))?\.pb\.gz", name).group(1) for name in names}
+
+
+@needs_root
+def test_the_store_knows_whose_each_profile_is(agent, open_folder):
+    """By what the kernel says of the process, so that it can keep a share for each owner."""
+    wait = "import sys; print('{}', flush=True); sys.stdin.read()"
+    running = [live.Target([*words, "/usr/bin/python3", "-c", wait, str(open_folder / name)])
+               for words, name in (([], "ours"), (NOBODY, "theirs"))]
+    watching = agent(INI % {"rate": "19Hz", "interval": "1s", "limits": "", "port": free_port(), "mark": open_folder / "ours",
+                            "folder": open_folder} + "[target other]\ncmdline = %s\nservice = other\n" % (open_folder / "theirs"))
+    watching.wait_for([one.pid for one in running])
+
+    def found():
+        both = [owners_in(open_folder / "store", name) for name in ("it", "other")]
+        return all(both) and both
+
+    ours, theirs = live.wait_until(found, "profiles of both", 0.1)
+    watching.stop()
+    for one in running:
+        one.stop()
+
+    assert len(ours) == len(theirs) == 1 and ours != theirs and None not in ours | theirs

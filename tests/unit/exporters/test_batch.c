@@ -20,7 +20,8 @@ static struct exporter_profile profile_of(const char *service, const char *bytes
                                      .start_ns = 100,
                                      .end_ns = 200,
                                      .bytes = bytes,
-                                     .size = strlen(bytes)};
+                                     .size = strlen(bytes),
+                                     .owner = 0xfedcba98};
 }
 
 /* A batch of three: the second has nothing that need not be there. */
@@ -65,6 +66,8 @@ static void assert_example(const struct batch *batch)
     assert_string_equal(profiles[0].labels[0].name, "host.name");
     assert_string_equal(profiles[0].labels[1].value, "");
     assert_memory_equal(profiles[0].bytes, "one", 3);
+    assert_int_equal(profiles[0].owner, 0xfedcba98);
+    assert_int_equal(profiles[1].owner, 0);
     assert_null(profiles[1].service);
     assert_null(profiles[1].type);
     assert_int_equal(profiles[1].size, 0);
@@ -127,6 +130,31 @@ static void a_newer_version_is_told_from_a_broken_file(void **state)
     assert_int_equal(read_copy(bytes, batch->size, &again), BATCH_NEWER);
     free(bytes);
     batch_unref(batch);
+}
+
+/* Two profiles, as version 2 wrote them. */
+static void reads_what_version_2_wrote(void **state)
+{
+    FILE *file = fopen("tests/unit/exporters/batch_v2/two.batch", "re");
+    unsigned char bytes[512];
+    struct batch *batch;
+    size_t size;
+
+    (void)state;
+    assert_non_null(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    (void)fclose(file);
+    assert_int_equal(read_copy(bytes, size, &batch), BATCH_OK);
+    assert_int_equal(batch->count, 2);
+    assert_string_equal(batch->profiles[0].service, "api");
+    assert_string_equal(batch->profiles[0].labels[1].value, "h1");
+    assert_memory_equal(batch->profiles[0].bytes, "payload-a", 9);
+    assert_int_equal(batch->profiles[0].owner, 0);
+    assert_string_equal(batch->profiles[1].service, "web");
+    assert_memory_equal(batch->profiles[1].bytes, "payload-b", 9);
+    batch_unref(batch);
+    bytes[8] = 1; /* that was another kind of file */
+    assert_int_equal(read_copy(bytes, size, &batch), BATCH_CORRUPT);
 }
 
 static void a_part_has_the_profiles_that_were_chosen(void **state)
@@ -228,6 +256,7 @@ int main(void)
         cmocka_unit_test(no_changed_byte_goes_unseen),
         cmocka_unit_test(forms_with_limits_are_read_too),
         cmocka_unit_test(a_newer_version_is_told_from_a_broken_file),
+        cmocka_unit_test(reads_what_version_2_wrote),
         cmocka_unit_test(a_part_has_the_profiles_that_were_chosen),
         cmocka_unit_test(a_batch_is_full_by_its_profiles_or_its_bytes),
         cmocka_unit_test(what_no_batch_has_room_for_is_left_out),

@@ -95,7 +95,7 @@ static enum exporter_rc send(struct exporter *exporter, const char *service, int
 /* Files below `path`, joined by '\n' and sorted; what begins with '.' too. */
 static char *list(const char *path)
 {
-    static char text[16384];
+    static char text[65536];
     struct dirent **items;
     int count = scandir(path, &items, NULL, alphasort);
 
@@ -298,6 +298,61 @@ static void drops_the_oldest_when_it_is_full(void **state)
 
     assert_int_equal(files_in(place, "b"), 3);
     assert_false(exists(place, "a")); /* and its directory, as it was the last one in it */
+    exporter_close(exporter);
+}
+
+/* Sends profiles of 100 bytes, a minute apart. */
+static void send_many(struct exporter *exporter, const char *service, uint32_t owner, int minute,
+                      int count)
+{
+    char bytes[101];
+
+    memset(bytes, 'x', 100);
+    bytes[100] = '\0';
+    for (int i = 0; i < count; i++) {
+        const int64_t start_ns = START_NS + (minute + i) * 60 * S_NS;
+        struct exporter_profile profile = profile_of(service, start_ns, bytes);
+
+        profile.owner = owner;
+        assert_int_equal(send_profile(exporter, &profile, start_ns, NULL), EXPORTER_OK);
+    }
+}
+
+static void nobody_takes_more_than_an_equal_share_from_others(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 1000;
+    exporter = open_store(place);
+    send_many(exporter, "old", 0, 0, 1);
+    send_many(exporter, "quiet", 7, 1, 4);
+    send_many(exporter, "loud", 9, 10, 100);
+    assert_int_equal(files_in(place, "old"), 1);
+    assert_int_equal(files_in(place, "quiet"), 4);
+    assert_int_equal(files_in(place, "loud"), 5);
+
+    exporter_close(exporter); /* the names of the files have the owners */
+    exporter = open_store(place);
+    send_many(exporter, "also loud", 9, 200, 3); /* another name is no other owner */
+    assert_int_equal(files_in(place, "quiet"), 4);
+    assert_int_equal(files_in(place, "loud") + files_in(place, "also%20loud"), 5);
+    send_many(exporter, "quiet", 7, 300, 20);
+    assert_int_equal(files_in(place, "quiet"), 5); /* now it has taken its share, too */
+    assert_int_equal(files_in(place, "old"), 1);
+    exporter_close(exporter);
+}
+
+static void a_thousand_owners_are_within_the_bounds(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 40000;
+    exporter = open_store(place);
+    for (uint32_t owner = 1; owner <= 1000; owner++)
+        send_many(exporter, "one", owner, (int)owner, 1);
+    assert_int_equal(files_in(place, "one"), 400);
     exporter_close(exporter);
 }
 
@@ -843,6 +898,8 @@ int main(void)
         IN_A_PLACE(waits_for_its_directory_if_it_may),
         IN_A_PLACE(goes_where_its_path_leads_by_now),
         IN_A_PLACE(drops_the_oldest_when_it_is_full),
+        IN_A_PLACE(nobody_takes_more_than_an_equal_share_from_others),
+        IN_A_PLACE(a_thousand_owners_are_within_the_bounds),
         IN_A_PLACE(keeps_its_bounds_for_files_of_earlier_runs),
         IN_A_PLACE(drops_what_is_too_old),
         IN_A_PLACE(drops_nothing_by_age_after_the_clock_was_set),

@@ -207,6 +207,22 @@ static void begins_a_new_interval_empty(void **state)
     assert_int_equal(service->overflow, 0);
 }
 
+/* A process that calls itself by the name of another one's service spends its own share. */
+static void is_of_the_owner_who_adds_most(void **state)
+{
+    struct service *service = service_in(state);
+
+    service_set_owner(service, 7, 0);
+    assert_int_equal(service->owner, 7);
+    service_set_owner(service, 0, 900); /* not known */
+    service_set_owner(service, 9, 500);
+    service_set_owner(service, 7, 400);
+    assert_int_equal(service->owner, 9);
+    assert_true(service_begin(service, 1, 2));
+    service_set_owner(service, 7, 300);
+    assert_int_equal(service->owner, 7);
+}
+
 static void fails_cleanly_without_memory(void **state)
 {
     struct services *services = *state;
@@ -350,6 +366,7 @@ int main(void)
         TEST(has_a_row_for_unseen_time_of_each_process),
         TEST(gives_the_overflow_row_where_there_is_no_room),
         TEST(begins_a_new_interval_empty),
+        TEST(is_of_the_owner_who_adds_most),
         TEST(fails_cleanly_without_memory),
     };
 
