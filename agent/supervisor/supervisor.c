@@ -63,6 +63,8 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;
     }
+    if (proc_exec_mark(id.pid, &assignment->mark) != PROC_OK)
+        assignment->mark = 0; /* it is gone, and no program has this one */
     supervisor_assign(f, assignment, now_ns);
 }
 
@@ -426,7 +428,7 @@ void supervisor_each(struct supervisor *f,
         const struct burst *burst =
             bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
         const struct supervisor_process process = {
-            .id = assignment->id,
+            .program = {assignment->id, assignment->mark},
             .service = assignment->profile.service,
             .python = assignment->python,
             .rate_hz = burst ? burst->rate_hz : assignment->profile.rate_hz,
