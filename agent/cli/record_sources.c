@@ -87,7 +87,7 @@ void record_sources_begin(struct record_sources *sources, pid_t pid)
 }
 
 /* True if a process has other rights by now than before it was read, without a program executed in
- * between: with which of them it has named a file is not known. One that has ended had none. */
+ * between: with which of them it has named a file is not known. False of one that has ended. */
 static bool has_other_rights(const struct recorded_process *process)
 {
     struct source_owner now;
