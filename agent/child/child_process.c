@@ -20,9 +20,9 @@
 #include "base/proc_stat.h"
 #include "base/time_units.h"
 
-/* A read of a target takes microseconds, opening one milliseconds. A sampler that sleeps in one
- * for so long is blocked; one that could run has a limit, too, as it may go round in circles. */
-#define BLOCKED_NS (150 * NS_PER_MS)
+/* A read of a target takes microseconds, opening one milliseconds. A sampler is watched from then
+ * on; one that could run has a limit, too, as it may go round in circles. */
+#define WATCHED_NS (60 * NS_PER_MS)
 #define RUNS_NS    (10 * NS_PER_S)
 /* The heartbeat of a child that reads nothing counts several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
@@ -332,18 +332,28 @@ static char read_child_state(const struct child_process *child)
     return proc_stat_read(child->pid, &stat) == PROC_OK ? stat.state : 'Z';
 }
 
+/* A look at a child that sleeps in the read which began at `since_ns`. */
+static enum child_process_look look_at_sleeper(struct child_process *child, uint64_t since_ns,
+                                               uint64_t now_ns)
+{
+    struct proc_sched sched = {0};
+
+    if (proc_sched_read(child->pid, child->pid, &sched) == PROC_GONE)
+        return CHILD_PROCESS_WELL;
+    return blocked_read_sleeps(&child->seen, since_ns, &sched, now_ns) ? CHILD_PROCESS_BLOCKED
+                                                                       : CHILD_PROCESS_WELL;
+}
+
 enum child_process_look child_process_look(struct child_process *child, uint64_t now_ns)
 {
     uint64_t since = heartbeat_since(child->heartbeat);
     uint64_t turns = atomic_load_explicit(&child->heartbeat->turns, memory_order_relaxed);
-    bool again = since && since == child->blocked_ns;
     char state;
 
-    child->blocked_ns = 0;
     if (turns != child->turns)
         child->turned_ns = now_ns;
     child->turns = turns;
-    if (now_ns < since + BLOCKED_NS || (!since && now_ns < child->turned_ns + SILENT_NS))
+    if (now_ns < since + WATCHED_NS || (!since && now_ns < child->turned_ns + SILENT_NS))
         return CHILD_PROCESS_WELL;
     state = read_child_state(child);
     if (state == 'Z' || state == 'X')
@@ -354,8 +364,7 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
                    : CHILD_PROCESS_SILENT;
     if (state == 'R')
         return now_ns < since + RUNS_NS ? CHILD_PROCESS_WELL : CHILD_PROCESS_BLOCKED;
-    child->blocked_ns = since;
-    return again ? CHILD_PROCESS_BLOCKED : CHILD_PROCESS_WELL;
+    return look_at_sleeper(child, since, now_ns);
 }
 
 int child_process_status(const struct child_process *child)

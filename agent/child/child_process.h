@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "agent/child/blocked_read.h"
 #include "agent/child/heartbeat.h"
 #include "agent/child/ipc_channel.h"
 
@@ -47,7 +48,7 @@ struct child_process {
     uint64_t deadline_ns;        /* monotonic: killed at the first child_process_capture after it */
     uint64_t started_ns;
     uint64_t turns, turned_ns; /* heartbeat turns as last seen; monotonic: last change */
-    uint64_t blocked_ns;       /* start of the read that looked blocked; 0: none */
+    struct blocked_read seen;  /* of the read that runs, or of one before */
 };
 
 /* State of a child. */
@@ -69,9 +70,9 @@ MUST_CHECK bool child_process_start(struct child_process *child, const char *pro
 
 /*
  * Checks the child. Separates a child that is blocked in the kernel by the process that it reads
- * from one that gets no CPU time. CHILD_PROCESS_BLOCKED needs two calls in a row.
+ * from one that gets no CPU time, as blocked_read.h says; that takes several calls.
  *
- * Cost: reads shared memory; /proc only if something looks wrong.
+ * Cost: reads shared memory; two files of /proc only if something looks wrong.
  */
 enum child_process_look child_process_look(struct child_process *child, uint64_t now_ns);
 

@@ -86,9 +86,20 @@ void record_sources_begin(struct record_sources *sources, pid_t pid)
         process->reader = find_reader(sources, &process->owner);
 }
 
+/* True if a process has other rights by now than before it was read, without a program executed in
+ * between: with which of them it has named a file is not known. False of one that has ended. */
+static bool has_other_rights(const struct recorded_process *process)
+{
+    struct source_owner now;
+
+    return process->known && source_owner_find(process->pid, &now) &&
+           program_same(&now.program, &process->owner.program) &&
+           !source_owner_same(&now, &process->owner);
+}
+
 void record_sources_choose(struct record_sources *sources, pid_t pid)
 {
-    const struct recorded_process *process;
+    struct recorded_process *process;
     bool any = false, same = true;
     int reader = OWNER_UNKNOWN;
 
@@ -96,6 +107,10 @@ void record_sources_choose(struct record_sources *sources, pid_t pid)
         process = &sources->processes[i];
         if (!process->sampled || (pid && process->pid != pid))
             continue;
+        if (has_other_rights(process)) {
+            process->reader = OWNER_UNKNOWN;
+            sources->changed = true;
+        }
         same = same && (!any || process->reader == reader);
         reader = process->reader;
         any = true;
@@ -118,6 +133,12 @@ void record_sources_explain(const struct record_sources *sources)
                     "a profile does not say which of them named a file; with %p in the name of "
                     "the output each process has a file of its own\n",
                     stderr);
+    if (sources->changed)
+        (void)fputs(
+            "pystrobe: no source lines of a process that has another user or root directory "
+            "than when it was first read: which of them could read a file that it names is "
+            "not known\n",
+            stderr);
     for (size_t i = 0; i < sources->reader_count; i++)
         if (source_reader_gave_up(sources->readers[i].reader)) {
             source_reader_explain(sources->readers[i].reader);

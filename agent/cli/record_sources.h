@@ -4,7 +4,7 @@
  *
  * Each file is read in the root and with the rights of the process that names it. A profile of
  * several processes does not say which one named a file: if these differ in root or rights, no
- * file is read.
+ * file is read, nor if a process has changed them by itself since it was first read.
  *
  * Shape:   record_sources_consider before a process is read, record_sources_begin once it is
  *          sampled, record_sources_choose for each profile, record_sources_read for each file,
@@ -31,6 +31,7 @@ struct record_sources {
     size_t reader_count;
     struct source_reader *chosen; /* borrowed: of the profile that is written */
     bool differ;                  /* a profile had no lines, as its processes differ */
+    bool changed;                 /* the same, as one has other rights than before */
     bool foreign;                 /* a process of another user than ours was sampled */
 };
 

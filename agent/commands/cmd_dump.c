@@ -10,7 +10,7 @@
 #include "agent/dump/read_watchdog.h"
 #include "agent/dump/take.h"
 #include "agent/host/clock.h"
-#include "agent/proc/proc.h"
+#include "agent/proc/program.h"
 
 static const char help[] =
     "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
@@ -46,6 +46,15 @@ struct request {
     uint32_t colour;        /* enum colour_when */
     uint32_t threads, mode; /* CPY_STATUS_ bits; 0: all */
     uint32_t tasks;         /* enum async_what */
+    const char *program;    /* program_format of the one that is meant; NULL: any */
+};
+
+/* The process while it is dumped. */
+struct session {
+    const struct request *request;
+    struct held_program held;  /* from before it is read */
+    struct source_owner owner; /* likewise */
+    struct source *source;     /* owned; NULL: no source lines */
 };
 
 /* Which asyncio tasks are wanted instead of stacks. */
@@ -87,12 +96,28 @@ static int print_dump(const struct request *request, const struct dump *dump)
     return status;
 }
 
-static int show_snapshot(const struct request *request, const struct cpy_info *info,
-                         const struct dump_taken *taken, struct source *source)
+/* Takes the source lines away if the process has other rights than when it was read: which of them
+ * it had when it named a file is not known. */
+static void check_rights(struct session *session)
 {
-    pid_t pid = request->take.pid;
-    char command[PROC_COMMAND_MAX];
-    struct dump dump = {.pid = pid,
+    struct source_owner now;
+
+    if (!session->source || (source_owner_find(session->request->take.pid, &now) &&
+                             source_owner_same(&session->owner, &now)))
+        return;
+    source_close(session->source);
+    session->source = NULL;
+    (void)fprintf(stderr,
+                  "pystrobe: process %d has another user or root directory than before: no source "
+                  "lines are shown\n",
+                  (int)session->request->take.pid);
+}
+
+static int show_snapshot(const struct session *session, const struct cpy_info *info,
+                         const struct dump_taken *taken, const char *command)
+{
+    const struct request *request = session->request;
+    struct dump dump = {.pid = request->take.pid,
                         .command = command,
                         .python = info->version,
                         .free_threaded = info->free_threaded,
@@ -101,33 +126,87 @@ static int show_snapshot(const struct request *request, const struct cpy_info *i
                         .threads = taken->snapshot.threads,
                         .thread_count = taken->snapshot.count,
                         .frames = request->take.options.frames,
-                        .source = source,
+                        .source = session->source,
                         .colour = request->colour == COLOUR_ALWAYS ||
                                   (request->colour == COLOUR_AUTO && options_colour())};
-    int status;
+    const int status = print_dump(request, &dump);
 
-    proc_command_line(pid, command);
-    status = print_dump(request, &dump);
-    source_explain(source);
+    source_explain(session->source);
     return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
 }
 
-/* What reads the target's source files. NULL: they are not wanted, or cannot be read. */
-static struct source *open_source(const struct request *request)
+/* Takes hold of the process, and finds what reads its source files if they are wanted. */
+static void begin_session(const struct request *request, struct session *session)
 {
-    struct source_owner owner;
-
-    if (request->json || request->no_source || request->tasks != ASYNC_NONE ||
-        !source_owner_find(request->take.pid, &owner))
-        return NULL;
-    return source_open(source_reader_of_owner(&owner));
+    *session = (struct session){.request = request};
+    program_hold(request->take.pid, &session->held);
+    if (!request->json && !request->no_source && request->tasks == ASYNC_NONE &&
+        source_owner_find(request->take.pid, &session->owner))
+        session->source = source_open(source_reader_of_owner(&session->owner));
 }
 
-static int dump_process(const struct request *request, struct source *source)
+static void end_session(struct session *session)
 {
+    source_close(session->source);
+    program_release(&session->held);
+}
+
+/* Checks that the process runs the program that is meant. Gives the exit status; says what is
+ * wrong. From then on that program is held, so that one that is executed later is found out, too.
+ */
+static int check_program(struct session *session)
+{
+    struct program meant = {.id.pid = session->request->take.pid};
+
+    if (!session->request->program)
+        return EXIT_OK;
+    if (!program_parse(session->request->program, &meant)) {
+        (void)fprintf(stderr, "pystrobe: --program is for pystrobe's own use\n");
+        return options_usage("dump");
+    }
+    session->held.program = meant;
+    return dump_refuse_changed(&session->held);
+}
+
+/* Says that the process could not be opened, or why not; gives the exit status. */
+static int open_failed(const struct session *session, enum cpy_rc rc, const struct err *err)
+{
+    const pid_t pid = session->request->take.pid;
+
+    if (program_look(&session->held) == PROGRAM_ANOTHER)
+        return dump_refuse_changed(&session->held);
+    return options_open_failed(rc, ptrace_access_find(pid), err);
+}
+
+/* Reads the threads and shows them. */
+static int dump_threads(struct session *session, struct cpy_target *target,
+                        struct heartbeat *heartbeat)
+{
+    const struct request *request = session->request;
+    char command[PROC_COMMAND_MAX];
+    struct dump_taken taken;
+    int status;
+
+    dump_taken_init(&taken);
+    status = dump_take(&request->take, target, &taken);
+    if (status == EXIT_OK) /* it may block, as any read of memory */
+        proc_command_line(request->take.pid, command);
+    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
+    if (status == EXIT_OK)
+        status = dump_refuse_changed(&session->held);
+    if (status == EXIT_OK) {
+        check_rights(session);
+        status = show_snapshot(session, cpy_info(target), &taken, command);
+    }
+    dump_taken_finish(&taken);
+    return status;
+}
+
+static int dump_process(struct session *session)
+{
+    const struct request *request = session->request;
     struct heartbeat *heartbeat = read_watchdog_heartbeat();
     struct cpy_target *target = NULL;
-    struct dump_taken taken;
     struct err err = {""};
     enum cpy_rc rc;
     int status;
@@ -136,19 +215,10 @@ static int dump_process(const struct request *request, struct source *source)
     heartbeat_begin_read(heartbeat, request->take.pid, clock_mono_ns());
     rc = cpy_open(request->take.pid, &target, &err);
     if (rc != CPY_OK)
-        return options_open_failed(rc, ptrace_access_find(request->take.pid), &err);
-    if (request->tasks != ASYNC_NONE) {
-        status = dump_async(request->take.pid, target, heartbeat, request->tasks == ASYNC_ALL,
-                            request->json);
-        cpy_close(target);
-        return status;
-    }
-    dump_taken_init(&taken);
-    status = dump_take(&request->take, target, &taken);
-    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
-    if (status == EXIT_OK)
-        status = show_snapshot(request, cpy_info(target), &taken, source);
-    dump_taken_finish(&taken);
+        return open_failed(session, rc, &err);
+    status = request->tasks != ASYNC_NONE ? dump_async(&session->held, target, heartbeat,
+                                                       request->tasks == ASYNC_ALL, request->json)
+                                          : dump_threads(session, target, heartbeat);
     cpy_close(target);
     return status;
 }
@@ -168,6 +238,7 @@ static const struct option_row rows[] = {
     {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
     {"color", 0, OPTION_WORD, FIELD(colour), .words = colour_words},
     {"async", 0, OPTION_WORD, FIELD(tasks), .words = async_words},
+    {"program", 0, OPTION_TEXT, FIELD(program)}, /* for the agent's own use: not in the help */
     {.name = NULL},
 };
 
@@ -206,8 +277,8 @@ int cmd_dump(int argc, char **argv)
         .rows = rows, .help = help, .ends_at_word = true, .help_at_once = true};
     struct request request = {.take.options.status =
                                   CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
-    struct source *source;
-    int status;
+    struct session session;
+    int status = EXIT_OK;
 
     if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
@@ -219,8 +290,10 @@ int cmd_dump(int argc, char **argv)
     }
     if (request.tasks != ASYNC_NONE && !goes_with_async(&request))
         return options_usage("dump");
-    source = open_source(&request); /* before it is read: see source_owner_find */
-    status = dump_process(&request, source);
-    source_close(source);
+    begin_session(&request, &session); /* before it is read: see source_owner_find */
+    status = check_program(&session);
+    if (status == EXIT_OK)
+        status = dump_process(&session);
+    end_session(&session);
     return status;
 }

@@ -156,7 +156,7 @@ static void report_exec_hang(void *ctx, const struct engine_hang *hang)
         hang->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
     buf_init(&dump, HANG_DUMP_MAX);
     if (hang->kind != HANG_NONE)
-        hang_dump(hang->id.pid, &dump);
+        hang_dump(&(struct program){hang->id, hang->mark}, &dump);
     (void)name_process(run, hang->id.pid, service, sizeof(service));
     hang_report(&run->hang_log, &run->last_hang, hang, service, buf_text(&dump), dump.size);
     buf_finish(&dump);

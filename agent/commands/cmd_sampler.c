@@ -109,7 +109,7 @@ static void tell_hang(void *ctx, const struct engine_hang *hang)
     head.lasted_ns = hang->lasted_ns;
     buf_init(&dump, HANG_DUMP_MAX);
     if (hang->kind != HANG_NONE && !ipc_channel_waits(&s->channel))
-        hang_dump(hang->id.pid, &dump);
+        hang_dump(&(struct program){hang->id, hang->mark}, &dump);
     if (ipc_channel_send(&s->channel, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) !=
         IPC_CHANNEL_OK)
         s->over = true;

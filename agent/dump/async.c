@@ -8,6 +8,7 @@
 
 #include "agent/dump/async_tasks.h"
 #include "agent/dump/async_tree.h"
+#include "agent/dump/take.h"
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
 #include "agent/proc/proc.h"
@@ -126,15 +127,33 @@ static int report_async_failure(pid_t pid, enum cpy_rc rc, const struct cpy_info
     return rc == CPY_NOMEM ? EXIT_FAILED : rc == CPY_DENIED ? EXIT_NO_PERMISSION : EXIT_UNAVAILABLE;
 }
 
-int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat, bool all,
-               bool json)
+/* Writes and prints tasks that were read, if they are those of the program that is held. */
+static int print_tasks(const struct held_program *held, const struct cpy_info *info,
+                       const struct async_tasks *tasks, struct heartbeat *heartbeat, bool all,
+                       bool json)
+{
+    const pid_t pid = held->program.id.pid;
+    struct buf out;
+    bool good;
+    int status;
+
+    buf_init(&out, OUTPUT_MAX);
+    good = json ? write_json(&out, pid, info, tasks, all) : write_text(&out, pid, info, tasks, all);
+    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
+    status = dump_refuse_changed(held);
+    if (status == EXIT_OK)
+        status = print_async_output(&out, good, tasks->torn);
+    buf_finish(&out);
+    return status;
+}
+
+int dump_async(const struct held_program *held, struct cpy_target *target,
+               struct heartbeat *heartbeat, bool all, bool json)
 {
     const struct cpy_info *info = cpy_info(target);
     struct async_tasks tasks;
-    struct buf out;
     enum cpy_rc rc = CPY_RACED;
     int tries, status;
-    bool good;
 
     async_tasks_init(&tasks);
     for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
@@ -142,16 +161,14 @@ int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat
         async_tasks_init(&tasks);
         rc = async_tasks_take(&tasks, target);
     }
-    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
-    buf_init(&out, OUTPUT_MAX);
     if (rc == CPY_OK) {
-        good = json ? write_json(&out, pid, info, &tasks, all)
-                    : write_text(&out, pid, info, &tasks, all);
-        status = print_async_output(&out, good, tasks.torn);
+        status = print_tasks(held, info, &tasks, heartbeat, all, json);
     } else {
-        status = report_async_failure(pid, rc, info);
+        heartbeat_end_read(heartbeat);
+        status = dump_refuse_changed(held);
+        if (status == EXIT_OK)
+            status = report_async_failure(held->program.id.pid, rc, info);
     }
-    buf_finish(&out);
     async_tasks_finish(&tasks);
     return status;
 }

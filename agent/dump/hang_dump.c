@@ -67,12 +67,14 @@ static void add_whole_lines(const struct buf *whole, struct buf *out)
         buf_add_str(out, truncated);
 }
 
-void hang_dump(pid_t pid, struct buf *out)
+void hang_dump(const struct program *program, struct buf *out)
 {
+    const struct held_program held = {.program = *program, .pidfd = -1};
     struct cpy_target *target = NULL;
+    enum program_state state;
     struct err err = {""};
     struct buf whole;
-    enum cpy_rc rc = cpy_open(pid, &target, &err);
+    enum cpy_rc rc = cpy_open(program->id.pid, &target, &err);
 
     if (rc != CPY_OK) {
         buf_add_fmt(out, "it cannot be read: %s\n", err.text);
@@ -81,7 +83,11 @@ void hang_dump(pid_t pid, struct buf *out)
     buf_init(&whole, WHOLE_MAX);
     add_hung_threads(target, &whole);
     add_tasks(target, &whole);
-    add_whole_lines(&whole, out);
+    state = program_look(&held);
+    if (state == PROGRAM_SAME)
+        add_whole_lines(&whole, out);
+    else
+        buf_add_fmt(out, "it cannot be read: it %s\n", program_state_text(state));
     buf_finish(&whole);
     cpy_close(target);
 }

@@ -3,18 +3,18 @@
 #ifndef AGENT_DUMP_HANG_DUMP_H
 #define AGENT_DUMP_HANG_DUMP_H
 
-#include <sys/types.h>
-
+#include "agent/proc/program.h"
 #include "base/buf.h"
 
 enum { HANG_DUMP_MAX = 256 << 10 }; /* bytes of it, in whole lines */
 
 /*
  * Appends the stacks of all threads, then the tasks, as `pystrobe dump` has them but without
- * source lines; or a line that says why they cannot be read. No more than HANG_DUMP_MAX.
+ * source lines; or a line that says why they cannot be read, or that the process runs another
+ * program by now. No more than HANG_DUMP_MAX.
  *
  * Cost: opens the process once more, so that what is known of its samples stays as it is.
  */
-void hang_dump(pid_t pid, struct buf *out);
+void hang_dump(const struct program *program, struct buf *out);
 
 #endif

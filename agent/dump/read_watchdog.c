@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/child/blocked_read.h"
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
 #include "agent/host/thread.h"
@@ -19,19 +20,24 @@
 /* Of the one thread that is watched: it may end before the watcher does. */
 static struct {
     struct heartbeat heartbeat;
+    struct blocked_read seen; /* the watcher's */
     pid_t tid;
     int (*give_up)(void *ctx);
     void *ctx;
 } stall;
 
-/* True if it sleeps in a read that began too long ago: one that runs is not stuck. */
+/* True if it is blocked in a read that began too long ago: one that moves on is not stuck. */
 static bool hangs(void)
 {
-    uint64_t since = heartbeat_since(&stall.heartbeat);
+    const uint64_t since = heartbeat_since(&stall.heartbeat), now_ns = clock_mono_ns();
+    struct proc_sched sched = {0};
     struct proc_stat stat;
 
-    return since != 0 && clock_mono_ns() > since + STALLED_NS &&
-           proc_stat_read_thread(getpid(), stall.tid, &stat) == PROC_OK && stat.state != 'R' &&
+    if (since == 0 || now_ns < since + STALLED_NS - BLOCKED_READ_STILL_NS ||
+        proc_stat_read_thread(getpid(), stall.tid, &stat) != PROC_OK || stat.state == 'R' ||
+        proc_sched_read(getpid(), stall.tid, &sched) == PROC_GONE)
+        return false;
+    return blocked_read_sleeps(&stall.seen, since, &sched, now_ns) && now_ns > since + STALLED_NS &&
            since == heartbeat_since(&stall.heartbeat);
 }
 

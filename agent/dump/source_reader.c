@@ -58,14 +58,10 @@ static bool read_proc_link(pid_t pid, const char *name, char *out, size_t size)
 bool source_owner_find(pid_t pid, struct source_owner *out)
 {
     const pid_t living = proc_living_thread(pid);
-    struct proc_stat stat;
 
-    if (proc_stat_read(pid, &stat) != PROC_OK || !credentials_read(living, &out->credentials) ||
-        !read_proc_link(living, "ns/mnt", out->mounts, sizeof(out->mounts)) ||
-        !read_proc_link(living, "root", out->root, sizeof(out->root)))
-        return false;
-    out->id = (struct proc_id){pid, stat.start};
-    return true;
+    return program_find(pid, &out->program) && credentials_read(living, &out->credentials) &&
+           read_proc_link(living, "ns/mnt", out->mounts, sizeof(out->mounts)) &&
+           read_proc_link(living, "root", out->root, sizeof(out->root));
 }
 
 bool source_owner_same(const struct source_owner *one, const struct source_owner *other)
@@ -193,16 +189,18 @@ static bool answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
 /* Opens the directories of a process and takes its rights. False: it is gone, or we may not. */
 static bool enter_owner(struct server *server)
 {
-    const pid_t living = proc_living_thread(server->owner->id.pid);
-    struct proc_stat stat;
+    const pid_t living = proc_living_thread(server->owner->program.id.pid);
+    struct source_owner now;
     char path[64];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root", (int)living);
     server->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)living);
     server->working_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return proc_stat_read(server->owner->id.pid, &stat) == PROC_OK &&
-           stat.start == server->owner->id.start && credentials_assume(&server->owner->credentials);
+    return source_owner_find(server->owner->program.id.pid, &now) &&
+           program_same(&server->owner->program, &now.program) &&
+           source_owner_same(server->owner, &now) &&
+           credentials_assume(&server->owner->credentials);
 }
 
 static bool enter_folder(struct server *server)

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "agent/proc/credentials.h"
-#include "agent/proc/proc.h"
+#include "agent/proc/program.h"
 #include "base/buf.h"
 #include "base/time_units.h"
 
@@ -30,7 +30,7 @@ enum { SOURCE_FILE_MAX = 8 << 20 }; /* bytes; a larger file is not read */
 
 /* What decides which files a process can read. */
 struct source_owner {
-    struct proc_id id;
+    struct program program;
     struct credentials credentials;
     char mounts[64], root[256]; /* links of /proc, to be compared only */
 };
@@ -50,7 +50,8 @@ MUST_CHECK bool source_owner_same(const struct source_owner *one, const struct s
 struct source_reader;
 
 /*
- * Starts a reader of what a process can read.
+ * Starts a reader of what a process can read. It reads nothing if the process runs another program
+ * by then: the directories would be those of that one.
  *
  * Gives: NULL: no child can be started, or out of memory.
  */

@@ -41,6 +41,17 @@ static void PRINTF_LIKE(2, 3) warn(struct dump_taken *out, const char *format, .
     va_end(args);
 }
 
+int dump_refuse_changed(const struct held_program *held)
+{
+    const enum program_state state = program_look(held);
+
+    if (state == PROGRAM_SAME)
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: process %d %s: nothing of it is shown\n",
+                  (int)held->program.id.pid, program_state_text(state));
+    return EXIT_UNAVAILABLE;
+}
+
 /* Says why the process could not be read; gives the exit status. */
 static int read_failed(pid_t pid, enum cpy_rc rc)
 {

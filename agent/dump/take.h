@@ -4,6 +4,7 @@
 #define AGENT_DUMP_TAKE_H
 
 #include "agent/dump/snapshot.h"
+#include "agent/proc/program.h"
 
 enum { DUMP_WARNING_MAX = 512 };
 
@@ -26,5 +27,9 @@ void dump_taken_finish(struct dump_taken *taken);
 /* Reads the threads that are asked for. Gives the exit status; says what is wrong. */
 MUST_CHECK int dump_take(const struct dump_request *request, struct cpy_target *target,
                          struct dump_taken *out);
+
+/* Gives EXIT_OK if the process still runs that program. Otherwise it says that it does not, and
+ * gives the exit status: what was read since is not to be shown. */
+MUST_CHECK int dump_refuse_changed(const struct held_program *held);
 
 #endif

@@ -75,8 +75,11 @@ static void unpin_cpu(struct engine *e)
 static void report_target_hang(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct hang *hang = &t->process.hang;
-    const struct engine_hang event = {
-        .id = t->id, .kind = hang->kind, .tid = hang->tid, .lasted_ns = now_ns - hang->since_ns};
+    const struct engine_hang event = {.id = t->id,
+                                      .kind = hang->kind,
+                                      .tid = hang->tid,
+                                      .lasted_ns = now_ns - hang->since_ns,
+                                      .mark = t->exec_mark};
 
     hang->unreported = false;
     if (!e->settings.hangs)

@@ -33,6 +33,7 @@ struct engine_hang {
     enum hang_kind kind; /* HANG_NONE: it runs again */
     pid_t tid;           /* of the thread that is stuck; 0: not known */
     uint64_t lasted_ns;  /* so far */
+    uint64_t mark;       /* proc_exec_mark of the program that is sampled; the callback only */
 };
 
 /* Events of processes that were handed over with engine_take. */

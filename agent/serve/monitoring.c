@@ -149,7 +149,8 @@ static void add_process(void *ctx, const struct supervisor_process *process)
 
     if (!target)
         return;
-    target->pid = process->id.pid;
+    target->pid = process->program.id.pid;
+    target->program = process->program;
     (void)snprintf(target->service, sizeof(target->service), "%s", process->service);
     (void)snprintf(target->python, sizeof(target->python), "%s", process->python);
     target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";

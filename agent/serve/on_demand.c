@@ -194,7 +194,7 @@ static void find_one(void *ctx, const struct supervisor_process *process)
 {
     struct finding *finding = ctx;
 
-    finding->count += burst_fits(finding->resolve_target, process->id, process->service);
+    finding->count += burst_fits(finding->resolve_target, process->program.id, process->service);
 }
 
 /* Whom the samplers are to tell apart from now on for the pulls that there are. */

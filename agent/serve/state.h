@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "agent/delivery/delivery.h"
+#include "agent/proc/program.h"
 #include "agent/supervisor/budget.h"
 #include "agent/supervisor/supervisor.h"
 
@@ -27,6 +28,7 @@ enum {
 /* One process. */
 struct state_target {
     pid_t pid;
+    struct program program; /* that was found to be a target */
     char service[STATE_NAME_MAX];
     char python[32];   /* "" as long as it is not known */
     const char *doing; /* static: "sampled", "waits", "apart" */

@@ -147,31 +147,43 @@ void web_api_state(const struct web_request *request, struct web_answer *answer)
     state_drop(state);
 }
 
-static bool is_target(const struct web_request *request, pid_t pid)
+/* The program of a process that is a target. False: it is none. */
+static bool find_target(const struct web_request *request, pid_t pid, struct program *out)
 {
     struct state *state = state_share_get(request->sources->share);
     bool found = false;
 
-    for (size_t i = 0; state && i < state->target_count; i++)
-        found = found || state->targets[i].pid == pid;
+    for (size_t i = 0; state && i < state->target_count && !found; i++) {
+        found = state->targets[i].pid == pid;
+        if (found)
+            *out = state->targets[i].program;
+    }
     state_drop(state);
     return found;
 }
 
 void web_api_threads(const struct web_request *request, struct web_answer *answer)
 {
-    char number[16];
-    char *argv[] = {(char[]){"pystrobe"}, (char[]){"dump"}, (char[]){"--json"},
-                    (char[]){"--pid"},    number,           NULL};
+    char number[16], word[PROGRAM_WORD_MAX];
+    char *argv[] = {(char[]){"pystrobe"},
+                    (char[]){"dump"},
+                    (char[]){"--json"},
+                    (char[]){"--pid"},
+                    number,
+                    (char[]){"--program"},
+                    word,
+                    NULL};
+    struct program program;
     long pid = 0;
 
     if (!web_number(request, answer, "pid", 1, 99999999, &pid))
         return;
-    if (!is_target(request, (pid_t)pid)) {
+    if (!find_target(request, (pid_t)pid, &program)) {
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "no process %ld is sampled now", pid);
         return;
     }
     (void)snprintf(number, sizeof(number), "%ld", pid);
+    program_format(&program, word);
     answer_printed(request, argv, THREADS_SECONDS, answer);
 }
 

@@ -170,25 +170,28 @@ void web_pull_profile(const struct web_request *request, struct web_answer *answ
 
 /* Adds what `pystrobe dump` prints of a process; with a word and its value more only if it can,
  * else also why it cannot. */
-static void add_dump(pid_t pid, const char *word, const char *value,
+static void add_dump(const struct program *program, const char *word, const char *value,
                      const struct child_process_limits *limits, struct buf *out)
 {
-    char number[16];
+    char number[16], identity[PROGRAM_WORD_MAX];
     char *argv[] = {(char[]){"pystrobe"},
                     (char[]){"dump"},
                     (char[]){"--no-source"},
                     (char[]){"--pid"},
                     number,
+                    (char[]){"--program"},
+                    identity,
                     (char *)(uintptr_t)word,
                     (char *)(uintptr_t)value,
                     NULL};
     const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = !word};
     struct buf text;
 
-    (void)snprintf(number, sizeof(number), "%d", (int)pid);
+    (void)snprintf(number, sizeof(number), "%d", (int)program->id.pid);
+    program_format(program, identity);
     buf_init(&text, WEB_TEXT_MAX);
     if (!child_process_run(&command, limits, &text) && !word && text.size == 0)
-        buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)pid);
+        buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)program->id.pid);
     buf_add(out, text.data, text.size);
     if (text.size > 0)
         buf_add_str(out, "\n");
@@ -222,8 +225,8 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
             shown = count - 1;
             continue;
         }
-        add_dump(state->targets[i].pid, NULL, NULL, &limits, &answer->body);
-        add_dump(state->targets[i].pid, "--async", "all", &limits, &answer->body);
+        add_dump(&state->targets[i].program, NULL, NULL, &limits, &answer->body);
+        add_dump(&state->targets[i].program, "--async", "all", &limits, &answer->body);
     }
     state_drop(state);
     if (count > shown)

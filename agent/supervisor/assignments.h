@@ -22,6 +22,7 @@
  */
 struct assignment {
     struct proc_id id;
+    uint64_t mark;                   /* proc_exec_mark when it was found */
     struct sampler_process *sampler; /* borrowed: the one that it is assigned to */
     bool sent;                       /* that sampler has got it */
     bool sampling;                   /* that sampler samples it */

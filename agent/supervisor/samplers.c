@@ -6,7 +6,7 @@
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor_internal.h"
 
-/* How often samplers are looked at: one that is blocked is known after a quarter of a second. */
+/* How often samplers are looked at: one that is blocked is known after a third of a second. */
 #define LOOK_NS (60 * NS_PER_MS)
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)

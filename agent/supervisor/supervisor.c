@@ -65,6 +65,8 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;
     }
+    if (proc_exec_mark(id.pid, &assignment->mark) != PROC_OK)
+        assignment->mark = 0; /* it is gone, and no program has this one */
     supervisor_assign(f, assignment, now_ns);
 }
 
@@ -434,7 +436,7 @@ void supervisor_each(struct supervisor *f,
         const double rate_hz =
             fair_share_hz(f->budget.state.share_ns, assignment->counts.tick_ns, wanted_hz);
         const struct supervisor_process process = {
-            .id = assignment->id,
+            .program = {assignment->id, assignment->mark},
             .service = assignment->profile.service,
             .python = assignment->python,
             .rate_hz = rate_hz,

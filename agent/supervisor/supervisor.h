@@ -19,6 +19,7 @@
 #define AGENT_SUPERVISOR_SUPERVISOR_H
 
 #include "agent/discover/finder.h"
+#include "agent/proc/program.h"
 #include "agent/sampling/engine.h"
 #include "agent/supervisor/budget.h"
 #include "agent/supervisor/hang_log.h"
@@ -97,7 +98,7 @@ const struct supervisor_stats *supervisor_stats(struct supervisor *supervisor);
 
 /* A process that is assigned to a sampler. All borrowed. */
 struct supervisor_process {
-    struct proc_id id;
+    struct program program; /* that was found to be a target */
     const char *service;
     const char *python; /* version; "": not known yet */
     double rate_hz;     /* now: as asked for, or that of its burst, or slowed */

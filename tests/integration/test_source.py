@@ -11,8 +11,10 @@ import time
 import pytest
 
 import live
+import profiles
 from dead_files import DeadFiles
 from doctors import needs_root
+from held import Held, opens_command_line
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECRET = "the_root_password = 42"
@@ -79,6 +81,12 @@ def dead(tmp_path):
         files.__exit__()
 
 
+def user_of(pid):
+    """The user whose files it opens."""
+    with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+        return int([line for line in file if line.startswith("Uid:")][0].split()[4])
+
+
 def mode_of(path):
     return os.stat(path).st_mode & 0o777
 
@@ -134,6 +142,54 @@ def test_the_file_of_a_process_in_another_root_is_that_roots(pystrobe, target, o
 
     assert done.returncode == 0, done.stderr
     assert "the container's" in sources_of(page)[str(inside / "app.py")]
+
+
+# Runs code that says it is from the file in its first argument, and gives its rights up when it gets a line.
+DROPPING = NAMING.replace("import sys, time\n", "import os, sys, threading, time\n"
+                          "def drop():\n"
+                          "    sys.stdin.readline()\n"
+                          "    os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
+                          "threading.Thread(target=drop, daemon=True).start()\n")
+
+
+def test_a_recording_of_what_gave_up_its_rights_shows_no_line(pystrobe, secret, tmp_path):
+    """What it names then may be root's, whose rights it had at first."""
+    page = tmp_path / "out.heatmap.html"
+    process = live.Target(["/usr/bin/python3", "-c", DROPPING, str(secret), "1000"])
+    recording = subprocess.Popen([*pystrobe.words, pystrobe.path, "record", "--pid", str(process.pid), "-o", page],
+                                 stderr=subprocess.PIPE, text=True)
+    try:
+        live.wait_until(lambda: (process.pid, "/task/") in profiles.opened_by(recording.pid), "it is sampled")
+        process.process.stdin.write(b"\n")
+        process.process.stdin.flush()
+        live.wait_until(lambda: user_of(process.pid) == 65534, "it is nobody")
+        recording.send_signal(signal.SIGINT)
+        _, err = recording.communicate(timeout=LATE_S)
+    finally:
+        recording.kill()
+        process.stop()
+
+    assert recording.returncode == 0, err
+    assert sources_of(page)[str(secret)] is None
+    assert SECRET not in page.read_text()
+    assert "than when it was first read" in err
+
+
+def test_dump_shows_no_line_of_what_gives_up_its_rights(pystrobe, secret):
+    process = live.Target(["/usr/bin/python3", "-c", DROPPING, str(secret), "1000"])
+    dump = Held([*pystrobe.words, pystrobe.path, "dump", "--pid", process.pid])
+    try:
+        live.wait_until(lambda: SECRET in pystrobe.run("dump", "--pid", process.pid).stdout, "the line, while it is root's")
+        dump.hold(opens_command_line)
+        process.process.stdin.write(b"\n")
+        process.process.stdin.flush()
+        live.wait_until(lambda: user_of(process.pid) == 65534, "it is nobody")
+        status, out, err = dump.finish()
+    finally:
+        process.stop()
+
+    assert status == 0 and str(secret) in out and SECRET not in out
+    assert "no source lines are shown" in err
 
 
 def both_users(secret):

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,8 @@ static int be_helper(const char *what)
         spin++;
     if (strcmp(what, "stop") == 0)
         (void)raise(SIGSTOP);
+    while (strcmp(what, "nap") == 0)
+        (void)usleep(1000);
     for (;;)
         (void)pause();
 }
@@ -142,10 +145,44 @@ static void one_that_sleeps_in_a_read_is_blocked(void **state)
 
     assert_int_equal(look_after(&child, 0), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 500), CHILD_PROCESS_WELL);
-    assert_int_equal(look_after(&child, 550), CHILD_PROCESS_BLOCKED);
+    assert_int_equal(look_after(&child, 560), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 740), CHILD_PROCESS_BLOCKED);
     assert_int_equal(child_process_reads(&child), READ_PID);
     assert_int_equal(child_process_status(&child), CHILD_PROCESS_STATUS_RUNS);
     child_process_end(&child, start_ns);
+}
+
+/* Waits until the kernel has given the helper a CPU once more. */
+static void wait_turn(const struct child_process *child)
+{
+    struct proc_sched before, now;
+
+    assert_int_equal(proc_sched_read(child->pid, child->pid, &before), PROC_OK);
+    AWAIT(proc_sched_read(child->pid, child->pid, &now) == PROC_OK && now.turns != before.turns);
+}
+
+/* It sleeps nearly always, and is the last one that gets a CPU. */
+static void one_that_gets_little_cpu_is_not_blocked(void **state)
+{
+    const struct sched_param lowest = {0};
+    struct child_process child, rival;
+    char text[16];
+
+    (void)state;
+    start(&rival, "spin");
+    (void)hear(&rival, text, sizeof(text));
+    start(&child, "nap");
+    (void)hear(&child, text, sizeof(text));
+    assert_int_equal(sched_setscheduler(child.pid, SCHED_IDLE, &lowest), 0);
+    wait_state(&child, 'S');
+
+    assert_int_equal(look_after(&child, 500), CHILD_PROCESS_WELL);
+    for (unsigned ms = 1000; ms < 2500; ms += 500) {
+        wait_turn(&child);
+        assert_int_equal(look_after(&child, ms), CHILD_PROCESS_WELL);
+    }
+    child_process_end(&child, start_ns);
+    child_process_end(&rival, start_ns);
 }
 
 static void one_that_runs_is_not_blocked_for_long(void **state)
@@ -579,6 +616,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_sleeps_in_a_read_is_blocked),
+        cmocka_unit_test(one_that_gets_little_cpu_is_not_blocked),
         cmocka_unit_test(one_that_runs_is_not_blocked_for_long),
         cmocka_unit_test(one_that_was_stopped_is_silent),
         cmocka_unit_test(one_that_begins_nothing_is_silent),

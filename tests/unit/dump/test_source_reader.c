@@ -163,7 +163,7 @@ static void a_process_that_has_ended_gets_nothing(void **state)
 
     (void)state;
     assert_true(source_owner_find(getpid(), &owner));
-    owner.id.start++;
+    owner.program.id.start++;
     reader = source_reader_of_owner(&owner);
     assert_null(text_of(reader, tree_path("app/shop.py")));
     assert_null(text_of(reader, tree_path("app/shop.py")));
@@ -171,6 +171,24 @@ static void a_process_that_has_ended_gets_nothing(void **state)
     source_reader_end(reader);
     assert_null(text_of(NULL, "/"));
     source_reader_end(NULL);
+}
+
+/* Its directories are that one's by then. */
+static void a_process_that_runs_another_program_gets_nothing(void **state)
+{
+    struct source_owner owner;
+    struct source_reader *reader;
+
+    (void)state;
+    tree_needs_openat2();
+    assert_true(source_owner_find(getpid(), &owner));
+    reader = source_reader_of_owner(&owner);
+    assert_non_null(text_of(reader, tree_path("app/shop.py")));
+    source_reader_end(reader);
+    owner.program.mark++;
+    reader = source_reader_of_owner(&owner);
+    assert_null(text_of(reader, tree_path("app/shop.py")));
+    source_reader_end(reader);
 }
 
 int main(void)
@@ -181,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_file_larger_than_the_room_is_not_there),
         cmocka_unit_test(a_process_gets_what_it_could_read_itself),
         cmocka_unit_test(a_process_that_has_ended_gets_nothing),
+        cmocka_unit_test(a_process_that_runs_another_program_gets_nothing),
     };
 
     return cmocka_run_group_tests_name("source_reader", tests, make_sources, tree_remove);
