@@ -117,7 +117,8 @@ static void handle_requests(struct run *run)
 
 static void publish(struct run *run)
 {
-    const struct monitoring_sources sources = {run->conf, run->supervisor, &run->publisher};
+    const struct monitoring_sources sources = {run->conf, run->supervisor, &run->publisher,
+                                               run->reader};
 
     if (clock_mono_ns() >= run->monitoring.next_ns)
         monitoring_publish(&run->monitoring, &sources);

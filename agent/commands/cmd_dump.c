@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/child/command_line.h"
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/async.h"
@@ -87,11 +88,11 @@ static int print_dump(const struct request *request, const struct dump *dump)
     return status;
 }
 
-static int show_snapshot(const struct request *request, const struct cpy_info *info,
-                         const struct dump_taken *taken, struct source *source)
+static int show_snapshot(const struct request *request, const char *command,
+                         const struct cpy_info *info, const struct dump_taken *taken,
+                         struct source *source)
 {
     pid_t pid = request->take.pid;
-    char command[PROC_COMMAND_MAX];
     struct dump dump = {.pid = pid,
                         .command = command,
                         .python = info->version,
@@ -106,7 +107,6 @@ static int show_snapshot(const struct request *request, const struct cpy_info *i
                                   (request->colour == COLOUR_AUTO && options_colour())};
     int status;
 
-    proc_command_line(pid, command);
     status = print_dump(request, &dump);
     source_explain(source);
     return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
@@ -128,10 +128,16 @@ static int dump_process(const struct request *request, struct source *source)
     struct heartbeat *heartbeat = read_watchdog_heartbeat();
     struct cpy_target *target = NULL;
     struct dump_taken taken;
+    char command[PROC_COMMAND_MAX];
     struct err err = {""};
     enum cpy_rc rc;
     int status;
 
+    if (!command_line_read(request->take.pid, command)) {
+        (void)fprintf(stderr, "pystrobe: process %d cannot be read: whoever does waits for ever\n",
+                      (int)request->take.pid);
+        return EXIT_UNAVAILABLE;
+    }
     read_watchdog_start(NULL, NULL);
     heartbeat_begin_read(heartbeat, request->take.pid, clock_mono_ns());
     rc = cpy_open(request->take.pid, &target, &err);
@@ -147,7 +153,7 @@ static int dump_process(const struct request *request, struct source *source)
     status = dump_take(&request->take, target, &taken);
     heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
-        status = show_snapshot(request, cpy_info(target), &taken, source);
+        status = show_snapshot(request, command, cpy_info(target), &taken, source);
     dump_taken_finish(&taken);
     cpy_close(target);
     return status;

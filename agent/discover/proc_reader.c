@@ -27,7 +27,7 @@
 #define OWNER_MAX_NS   (60 * NS_PER_S)
 #define START_PAUSE_NS NS_PER_S
 
-enum { OWNERS_MAX = 64, BLOCKS_FREE = 3, POLL_MS = 20 };
+enum { OWNERS_MAX = 64, BLOCKERS_MAX = 64, BLOCKS_FREE = 3, POLL_MS = 20 };
 
 enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_USER_NAME, ASK_USER_ID };
 
@@ -55,6 +55,17 @@ struct blocking_owner {
     uint64_t blocked_ns, pause_ns;
 };
 
+/*
+ * Cache: processes that have blocked a read, for status
+ * Key:   pid and start time
+ * Ends:  when it can be read again, or no process has both; the oldest makes room
+ * Test:  tests/unit/discover/test_proc_reader.c: names_the_process_that_blocks_it
+ */
+struct blockers {
+    struct proc_id all[BLOCKERS_MAX];
+    size_t count, next; /* next: which makes room */
+};
+
 struct proc_reader {
     const char *program; /* borrowed */
     char parent[16];     /* our pid: the child ends with us */
@@ -63,6 +74,7 @@ struct proc_reader {
     uint64_t next_start_ns, next_directory_ns;
     struct blocking_owner owners[OWNERS_MAX];
     size_t owner_count;
+    struct blockers blockers;
     /* The answer that came. */
     bool answered;
     struct answer answer;
@@ -162,11 +174,49 @@ static struct blocking_owner *get_owner(struct proc_reader *reader, uint64_t own
     return entry;
 }
 
+/* Removes a process that can be read. */
+static void forget_blocker(struct blockers *blockers, pid_t pid)
+{
+    for (size_t i = 0; i < blockers->count; i++)
+        if (blockers->all[i].pid == pid) {
+            blockers->all[i] = blockers->all[--blockers->count];
+            return;
+        }
+}
+
+static void note_blocker(struct blockers *blockers, pid_t pid)
+{
+    struct proc_stat stat;
+    size_t at;
+
+    forget_blocker(blockers, pid);
+    if (proc_stat_read(pid, &stat) != PROC_OK)
+        return;
+    at = blockers->count < BLOCKERS_MAX ? blockers->count++ : blockers->next++ % BLOCKERS_MAX;
+    blockers->all[at] = (struct proc_id){pid, stat.start};
+}
+
+void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx, pid_t pid),
+                              void *ctx)
+{
+    struct blockers *blockers = &reader->blockers;
+    struct proc_stat stat;
+    size_t i = 0;
+
+    while (i < blockers->count)
+        if (proc_stat_read(blockers->all[i].pid, &stat) == PROC_OK &&
+            stat.start == blockers->all[i].start && !proc_stat_is_ended(&stat))
+            each(ctx, blockers->all[i++].pid);
+        else
+            blockers->all[i] = blockers->all[--blockers->count];
+}
+
 /* A process has blocked the child. */
 static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, uint64_t now_ns)
 {
     struct blocking_owner *entry = get_owner(reader, owner);
 
+    note_blocker(&reader->blockers, pid);
     entry->blocks++;
     entry->blocked_ns = now_ns;
     if (entry->blocks >= BLOCKS_FREE)
@@ -245,8 +295,8 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
 }
 
 /* Asks the child. *blocked: it did not answer, and has been killed. */
-static enum proc_reader_rc ask(struct proc_reader *reader, enum kind kind,
-                               const struct request *request, uint64_t owner, bool *blocked)
+static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
+                                     const struct request *request, uint64_t owner, bool *blocked)
 {
     const uint64_t limit_ns = kind == ASK_CMDLINE || kind == ASK_ENVIRON ? FILE_NS : DIRECTORY_NS;
     uint64_t now_ns = clock_mono_ns();
@@ -290,10 +340,12 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     reader->out = out;
     reader->size = size;
     owner = owner ? owner : proc_owner(pid);
-    rc = ask(reader, kind, &request, owner, &blocked);
+    rc = ask_child(reader, kind, &request, owner, &blocked);
     if (blocked)
         blame_owner(reader, pid, owner, clock_mono_ns());
-    else if (rc == PROC_READER_OK)
+    if (rc != PROC_READER_UNKNOWN)
+        forget_blocker(&reader->blockers, pid);
+    if (rc == PROC_READER_OK)
         *out_size = reader->out_size;
     return rc;
 }
@@ -314,7 +366,7 @@ static enum proc_reader_rc ask_directory(struct proc_reader *reader, enum kind k
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = PROC_READER_USER_MAX;
-    rc = ask(reader, kind, request, 0, &blocked);
+    rc = ask_child(reader, kind, request, 0, &blocked);
     *answer = reader->answer;
     if (blocked) {
         reader->next_directory_ns = clock_mono_ns() + DIRECTORY_PAUSE_NS;
@@ -354,7 +406,7 @@ struct served {
     bool bad;
 };
 
-static bool answer_request(void *ctx, uint32_t kind, const void *bytes, size_t size)
+static bool answer_read(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct served *served = ctx;
     struct answer answer = {0};
@@ -383,7 +435,7 @@ void proc_reader_serve(void)
         return;
     ipc_channel_init(&served->channel, CHILD_PROCESS_CHANNEL_FD);
     while (!served->bad && poll(&socket, 1, -1) >= 0) {
-        if (ipc_channel_receive(&served->channel, answer_request, served) != IPC_CHANNEL_OK ||
+        if (ipc_channel_receive(&served->channel, answer_read, served) != IPC_CHANNEL_OK ||
             ipc_channel_flush(&served->channel) != IPC_CHANNEL_OK)
             break;
         socket.events = ipc_channel_waits(&served->channel) ? POLLIN | POLLOUT : POLLIN;

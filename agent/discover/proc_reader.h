@@ -60,6 +60,11 @@ MUST_CHECK enum proc_reader_rc proc_reader_user_name(struct proc_reader *reader,
 MUST_CHECK enum proc_reader_rc proc_reader_user_id(struct proc_reader *reader, const char *name,
                                                    uid_t *out);
 
+/* Calls `each` for the processes whose last read has blocked and that are there still: 64 at most.
+ */
+void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx, pid_t pid),
+                              void *ctx);
+
 /* Answers reads that come on the channel of a child process until it is closed. */
 void proc_reader_serve(void);
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file system whose server never answers a read: what a stopped NFS or FUSE server leaves of a mount.
 
-`python3 dead_files.py DIRECTORY [kill]`, as root, mounts it and prints a line once it is there. Every name in it is a
-regular file of 4 KiB that everyone may read. The read ends when this program ends; until then not even SIGKILL ends
-it, or with `kill` nothing but SIGKILL.
+`python3 dead_files.py DIRECTORY [kill] [direct]`, as root, mounts it and prints a line once it is there. Every name in it
+is a regular file of 4 KiB that everyone may read. The read ends when this program ends; until then not even SIGKILL ends
+it, or with `kill` nothing but SIGKILL. With `direct` only what opens a file first reads it through the page cache.
 
 Source: include/uapi/linux/fuse.h of the kernel.
 """
@@ -18,6 +18,7 @@ import sys
 LOOKUP, FORGET, GETATTR, OPEN, READ, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 26, 36, 42
 ENOSYS = 38
 ASYNC_READ = 1
+DIRECT_IO, KEEP_CACHE = 1, 2
 FOREVER_S = 3600
 ROOT, FILE = 1, 2
 
@@ -27,7 +28,7 @@ def attributes(node):
     return struct.pack("<6Q10I", node, 0 if node == ROOT else 4096, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
 
-def answer_to(opcode, node, flags):
+def answer_to(opcode, node, flags, opened):
     """The body of the answer; None: the kernel knows no such call."""
     if opcode == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, 0, flags, 12, 9, 65536, 1, 1, 0, *[0] * 8)
@@ -36,11 +37,12 @@ def answer_to(opcode, node, flags):
     if opcode == GETATTR:
         return struct.pack("<Q2I", FOREVER_S, 0, 0) + attributes(node)
     if opcode == OPEN:
-        return struct.pack("<Q2I", 1, 0, 0)
+        return struct.pack("<Q2I", 1, opened, 0)
     return None
 
 
-def serve(fd, flags):
+def serve(fd, flags, direct):
+    opened = KEEP_CACHE if direct else 0
     while True:
         try:
             request = os.read(fd, 1 << 17)
@@ -49,7 +51,9 @@ def serve(fd, flags):
         _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
         if opcode in (READ, FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        body = answer_to(opcode, node, flags)
+        body = answer_to(opcode, node, flags, opened)
+        if opcode == OPEN and direct:
+            opened = DIRECT_IO
         error = 0 if body is not None else -ENOSYS
         os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), error, unique) + (body or b""))
 
@@ -61,7 +65,7 @@ def main():
     if libc.mount(b"dead", os.fsencode(sys.argv[1]), b"fuse", 6, options.encode()) != 0:
         sys.exit("mount: " + os.strerror(ctypes.get_errno()))
     print("mounted", flush=True)
-    serve(fd, ASYNC_READ if "kill" in sys.argv[2:] else 0)
+    serve(fd, ASYNC_READ if "kill" in sys.argv[2:] else 0, "direct" in sys.argv[2:])
 
 
 class DeadFiles:

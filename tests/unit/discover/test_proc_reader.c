@@ -116,6 +116,59 @@ static void leaves_an_owner_alone_that_blocks_several(void **state)
     proc_reader_free(reader);
 }
 
+static void note_pid(void *ctx, pid_t pid)
+{
+    pid_t *seen = ctx;
+
+    *seen = pid;
+}
+
+static pid_t blocker_of(struct proc_reader *reader)
+{
+    pid_t seen = 0;
+
+    proc_reader_each_blocker(reader, note_pid, &seen);
+    return seen;
+}
+
+static void names_the_process_that_blocks_it(void **state)
+{
+    struct proc_reader *reader = new_reader("sleep=1");
+    size_t size;
+
+    (void)state;
+    assert_int_equal(blocker_of(reader), 0);
+    (void)read_blocked(reader);
+    assert_int_equal(blocker_of(reader), getpid());
+
+    assert_int_equal(setenv("ASAN_OPTIONS", "", 1), 0); /* for the next child */
+    assert_int_equal(
+        proc_reader_file(reader, getpid(), PROC_READER_CMDLINE, answer, sizeof(answer), &size),
+        PROC_READER_OK);
+    assert_int_equal(blocker_of(reader), 0);
+    proc_reader_free(reader);
+}
+
+static void names_no_process_that_has_ended(void **state)
+{
+    struct proc_reader *reader = new_reader("sleep=1");
+    pid_t pid = fork();
+    size_t size;
+
+    (void)state;
+    while (pid == 0)
+        (void)pause();
+    assert_int_equal(
+        proc_reader_file(reader, pid, PROC_READER_CMDLINE, answer, sizeof(answer), &size),
+        PROC_READER_UNKNOWN);
+    assert_int_equal(blocker_of(reader), pid);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+
+    assert_int_equal(blocker_of(reader), 0);
+    proc_reader_free(reader);
+}
+
 static void asks_no_directory_that_does_not_answer_twice(void **state)
 {
     struct proc_reader *reader = new_reader("sleep=1");
@@ -169,6 +222,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(tells_a_process_that_is_not_there),
         cmocka_unit_test(knows_users_by_name_and_number),
         cmocka_unit_test(leaves_an_owner_alone_that_blocks_several),
+        cmocka_unit_test(names_the_process_that_blocks_it),
+        cmocka_unit_test(names_no_process_that_has_ended),
         cmocka_unit_test(asks_no_directory_that_does_not_answer_twice),
         cmocka_unit_test(goes_on_with_another_child_when_one_has_ended),
     };
