@@ -44,6 +44,7 @@ struct unreaped {
     pid_t pid; /* 0: a free place; -1: it is being started */
     bool captured;
     uint64_t killed_ns; /* monotonic; 0: it was not killed */
+    uint64_t blamed;    /* owner of the process that blocks it; 0: none is known */
 };
 
 static struct {
@@ -96,6 +97,28 @@ size_t child_process_reap(uint64_t now_ns)
     return count;
 }
 
+size_t child_process_left(void)
+{
+    size_t i, count = 0;
+
+    (void)pthread_mutex_lock(&table.lock);
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        count += table.all[i].killed_ns && !reap_one(&table.all[i]);
+    (void)pthread_mutex_unlock(&table.lock);
+    return count;
+}
+
+size_t child_process_left_by(uint64_t owner)
+{
+    size_t i, count = 0;
+
+    (void)pthread_mutex_lock(&table.lock);
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        count += table.all[i].killed_ns && table.all[i].blamed == owner && !reap_one(&table.all[i]);
+    (void)pthread_mutex_unlock(&table.lock);
+    return count;
+}
+
 /* The place of a child in the table, with the lock held; pid 0: a free place. NULL: not found. */
 static struct unreaped *find_unreaped(pid_t pid)
 {
@@ -144,7 +167,7 @@ static void note_started(struct child_process *child, struct unreaped *place, pi
 }
 
 /* Kills a child unless it has ended: as long as it is not reaped its number is no other's. */
-static void kill_and_reap(pid_t pid, uint64_t now_ns)
+static void kill_and_reap(pid_t pid, uint64_t blamed, uint64_t now_ns)
 {
     struct unreaped *child;
 
@@ -153,6 +176,7 @@ static void kill_and_reap(pid_t pid, uint64_t now_ns)
     if (child && !reap_one(child)) {
         (void)kill(pid, SIGKILL);
         child->killed_ns = now_ns;
+        child->blamed = blamed;
     }
     (void)pthread_mutex_unlock(&table.lock);
 }
@@ -391,7 +415,7 @@ void child_process_end(struct child_process *child, uint64_t now_ns)
     if (child->output_fd > 0)
         (void)close(child->output_fd);
     if (child->pid > 0)
-        kill_and_reap(child->pid, now_ns);
+        kill_and_reap(child->pid, child->blamed, now_ns);
     if (child->pidfd > 0)
         (void)close(child->pidfd);
     if (child->heartbeat)

@@ -49,6 +49,8 @@ struct child_process {
     uint64_t started_ns;
     uint64_t turns, turned_ns; /* heartbeat turns as last seen; monotonic: last change */
     struct blocked_read seen;  /* of the read that runs, or of one before */
+    uint64_t blamed;           /* set before child_process_end: the owner (owner.h) of the process
+                                * that blocks it; 0: none */
 };
 
 /* State of a child. */
@@ -153,6 +155,10 @@ size_t child_process_reap(uint64_t now_ns);
 
 /* True if that process is a child that is not reaped. */
 bool child_process_is_ours(pid_t pid);
+
+/* How many killed children have not ended; the second: those that this owner's processes block. */
+size_t child_process_left(void);
+size_t child_process_left_by(uint64_t owner);
 
 /* The CPU time of all captured commands that have been reaped. */
 uint64_t child_process_captured_cpu_ns(void);

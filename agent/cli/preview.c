@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/discover/match.h"
 #include "agent/discover/naming.h"
 #include "agent/discover/proc_info.h"
+#include "agent/discover/proc_reader.h"
 #include "agent/host/escape.h"
 #include "agent/proc/ptrace_access.h"
 #include "unwind/cpy.h"
@@ -17,19 +19,21 @@
 enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, WHY_MAX = 4096 };
 
 struct sight {
-    const struct conf *conf; /* borrowed */
-    struct matcher *matcher; /* owned */
-    struct proc_info *info;  /* owned */
-    struct buf wanted, left; /* owned: the lines of both kinds */
+    const struct conf *conf;    /* borrowed */
+    struct matcher *matcher;    /* owned */
+    struct proc_info *info;     /* owned */
+    struct proc_reader *reader; /* owned */
+    struct buf wanted, left;    /* owned: the lines of both kinds */
     size_t wanted_count, left_count, others;
 };
 
-static void add_command(struct buf *out, pid_t pid)
+static void add_command(struct sight *sight, struct buf *out, pid_t pid)
 {
-    char command[PROC_COMMAND_MAX];
+    const char *command;
     size_t size;
 
-    proc_command_line(pid, command);
+    proc_info_begin(sight->info, pid);
+    command = proc_info_command_line(sight->info);
     size = strlen(command);
     escape_add(out, command, size < COMMAND_SHOWN ? size : COMMAND_SHOWN);
     buf_add_str(out, size < COMMAND_SHOWN ? "\n" : "...\n");
@@ -55,7 +59,7 @@ static void add_wanted(struct sight *sight, pid_t pid, const struct target_profi
     escape_add_str(&sight->wanted, profile->service);
     add_preview_labels(&sight->wanted, &profile->labels);
     buf_add_str(&sight->wanted, "\n           ");
-    add_command(&sight->wanted, pid);
+    add_command(sight, &sight->wanted, pid);
     sight->wanted_count++;
 }
 
@@ -64,7 +68,7 @@ static void add_left(struct sight *sight, pid_t pid, const char *why)
     buf_add_fmt(&sight->left, "  %7d  ", (int)pid);
     escape_add_str(&sight->left, why);
     buf_add_str(&sight->left, "\n           ");
-    add_command(&sight->left, pid);
+    add_command(sight, &sight->left, pid);
     sight->left_count++;
 }
 
@@ -123,6 +127,12 @@ static void preview_process(struct sight *sight, pid_t pid)
         sight->others++;
         return;
     }
+    proc_info_begin(sight->info, pid);
+    (void)proc_info_command_line(sight->info);
+    if (proc_info_is_unknown(sight->info)) {
+        add_left(sight, pid, "it blocks whoever reads its command line");
+        return;
+    }
     wanted = matcher_choose(sight->matcher, pid, &profile);
     rc = cpy_open(pid, &target, &err);
     if (rc == CPY_OK && wanted) {
@@ -158,11 +168,18 @@ static void add_preview_section(struct buf *out, const char *title, size_t count
 bool preview(const struct conf *conf, struct buf *out)
 {
     const struct buf nothing = {NULL, 0, 0, 0, false};
-    struct sight sight = {.conf = conf, .matcher = matcher_new(conf), .info = proc_info_new()};
-    bool good = sight.matcher && sight.info;
+    struct sight sight = {.conf = conf,
+                          .matcher = matcher_new(conf),
+                          .info = proc_info_new(),
+                          .reader = proc_reader_new(CHILD_PROCESS_SELF)};
+    bool good = sight.matcher && sight.info && sight.reader;
 
     buf_init(&sight.wanted, OUTPUT_MAX);
     buf_init(&sight.left, OUTPUT_MAX);
+    if (good) {
+        matcher_use_reader(sight.matcher, sight.reader);
+        proc_info_use_reader(sight.info, sight.reader);
+    }
     good = good &&
            proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), preview_one, &sight) == PROC_OK;
     if (good) {
@@ -175,5 +192,6 @@ bool preview(const struct conf *conf, struct buf *out)
     buf_finish(&sight.left);
     matcher_free(sight.matcher);
     proc_info_free(sight.info);
+    proc_reader_free(sight.reader);
     return good;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* target_selection.c - see target_selection.h. */
 #include "agent/cli/target_selection.h"
+#include "agent/child/command_line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,7 @@ bool target_selection_begin(struct target_selection *selection)
     selection->info = proc_info_new();
     if (!selection->info)
         return false;
+    proc_info_use_reader(selection->info, selection->reader);
     if (selection->command) {
         options_service(selection->command, profile->service, sizeof(profile->service));
     } else if (selection->target) {
@@ -86,7 +88,7 @@ static void note_likely(struct target_selection *selection, pid_t pid)
 
     if (selection->likely_count == LIKELY_MAX)
         return;
-    proc_command_line(pid, command);
+    (void)command_line_read(pid, command);
     likely->pid = pid;
     (void)snprintf(likely->command, sizeof(likely->command), "%s", command);
     selection->likely_count++;
@@ -174,7 +176,7 @@ static void explain_left_behind(struct buf *out)
     size_t count = command_descendants(pids, LIKELY_MAX);
 
     for (size_t i = 0; i < count && i < LIKELY_MAX; i++) {
-        proc_command_line(pids[i], command);
+        (void)command_line_read(pids[i], command);
         buf_add_str(out, "pystrobe: the command has ended; ");
         add_process_name(pids[i], command, out);
         buf_add_str(out, ", which it has started, goes on and is not sampled any more\n");

@@ -29,6 +29,7 @@ struct target_selection {
     bool children; /* of `pid`, too */
     const char *target;
     char **command;
+    struct proc_reader *reader; /* borrowed; NULL: names are read without a limit in time */
     /* What comes of them. */
     struct target_profile profile;
     struct proc_info *info;          /* owned: for names */

@@ -2,6 +2,7 @@
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
 #include <stdio.h>
 
+#include "agent/child/child_process.h"
 #include "agent/cli/option_table.h"
 #include "agent/cli/preview.h"
 #include "agent/commands/commands.h"
@@ -120,7 +121,8 @@ static void handle_requests(struct run *run)
 
 static void publish(struct run *run)
 {
-    const struct monitoring_sources sources = {run->conf, run->supervisor, &run->publisher};
+    const struct monitoring_sources sources = {run->conf, run->supervisor, &run->publisher,
+                                               run->reader};
 
     if (clock_mono_ns() >= run->monitoring.next_ns)
         monitoring_publish(&run->monitoring, &sources);
@@ -178,11 +180,13 @@ static int run_agent(struct run *run)
 
     command_block_signals(&settings.signals, &before); /* before threads start */
     run->matcher = matcher_new(run->conf);
+    run->reader = proc_reader_new(CHILD_PROCESS_SELF);
     run->supervisor = supervisor_new(&settings, &budget);
-    if (!run->matcher || !run->supervisor) {
+    if (!run->matcher || !run->reader || !run->supervisor) {
         log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
         return EXIT_FAILED;
     }
+    matcher_use_reader(run->matcher, run->reader);
     run_choose_spool(run, run->conf);
     rc = publisher_open(&run->publisher, run->conf, 0, &err);
     if (rc != EXPORTER_OK) {
@@ -234,6 +238,7 @@ static int run_with_exporters(struct run *run)
     status = run_agent(run);
     supervisor_free(run->supervisor);
     matcher_free(run->matcher);
+    proc_reader_free(run->reader);
     if (!run->hangs)
         exporter_global_finish();
     return status;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/child/command_line.h"
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/async.h"
@@ -55,6 +56,7 @@ struct session {
     struct held_program held;  /* from before it is read */
     struct source_owner owner; /* likewise */
     struct source *source;     /* owned; NULL: no source lines */
+    char command[PROC_COMMAND_MAX];
 };
 
 /* Which asyncio tasks are wanted instead of stacks. */
@@ -114,11 +116,11 @@ static void check_rights(struct session *session)
 }
 
 static int show_snapshot(const struct session *session, const struct cpy_info *info,
-                         const struct dump_taken *taken, const char *command)
+                         const struct dump_taken *taken)
 {
     const struct request *request = session->request;
     struct dump dump = {.pid = request->take.pid,
-                        .command = command,
+                        .command = session->command,
                         .python = info->version,
                         .free_threaded = info->free_threaded,
                         .warning = taken->warning[0] ? taken->warning : NULL,
@@ -183,20 +185,17 @@ static int dump_threads(struct session *session, struct cpy_target *target,
                         struct heartbeat *heartbeat)
 {
     const struct request *request = session->request;
-    char command[PROC_COMMAND_MAX];
     struct dump_taken taken;
     int status;
 
     dump_taken_init(&taken);
     status = dump_take(&request->take, target, &taken);
-    if (status == EXIT_OK) /* it may block, as any read of memory */
-        proc_command_line(request->take.pid, command);
     heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
         status = dump_refuse_changed(&session->held);
     if (status == EXIT_OK) {
         check_rights(session);
-        status = show_snapshot(session, cpy_info(target), &taken, command);
+        status = show_snapshot(session, cpy_info(target), &taken);
     }
     dump_taken_finish(&taken);
     return status;
@@ -211,6 +210,11 @@ static int dump_process(struct session *session)
     enum cpy_rc rc;
     int status;
 
+    if (!command_line_read(request->take.pid, session->command)) {
+        (void)fprintf(stderr, "pystrobe: process %d cannot be read: whoever does waits for ever\n",
+                      (int)request->take.pid);
+        return EXIT_UNAVAILABLE;
+    }
     read_watchdog_start(NULL, NULL);
     heartbeat_begin_read(heartbeat, request->take.pid, clock_mono_ns());
     rc = cpy_open(request->take.pid, &target, &err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/cli/output.h"
 #include "agent/cli/record_request.h"
 #include "agent/cli/record_sources.h"
@@ -461,7 +462,8 @@ int cmd_record(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR);
     request.selection.profile = (struct target_profile){
         .rate_hz = request.rate_hz, .split = request.split, .options = request.options};
-    if (!target_selection_begin(&request.selection)) {
+    request.selection.reader = proc_reader_new(CHILD_PROCESS_SELF);
+    if (!request.selection.reader || !target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -472,5 +474,6 @@ int cmd_record(int argc, char **argv)
     record_sources_finish(&run.sources);
     engine_free(run.engine);
     target_selection_finish(&request.selection);
+    proc_reader_free(request.selection.reader);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/cli/option_table.h"
 #include "agent/cli/record_text.h"
 #include "agent/commands/commands.h"
@@ -384,7 +385,8 @@ int cmd_top(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR);
     request.selection.profile =
         (struct target_profile){.rate_hz = request.rate_hz, .split = SPLIT_THREAD};
-    if (!target_selection_begin(&request.selection)) {
+    request.selection.reader = proc_reader_new(CHILD_PROCESS_SELF);
+    if (!request.selection.reader || !target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -393,5 +395,6 @@ int cmd_top(int argc, char **argv)
     top_live_close(&run.live);
     top_list_finish(&run.list);
     target_selection_finish(&request.selection);
+    proc_reader_free(request.selection.reader);
     return status;
 }

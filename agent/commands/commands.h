@@ -26,6 +26,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
 int cmd_sampler(int argc, char **argv);
+int cmd_reader(int argc, char **argv);
 int cmd_browse(int argc, char **argv);
 
 #endif

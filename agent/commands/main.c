@@ -27,6 +27,7 @@ static const struct {
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
     {"bundle", cmd_bundle, "write what somebody who is to help has to know, as one text"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
+    {"reader", cmd_reader, NULL},   /* and this */
     {"browse", cmd_browse, NULL},
 };
 

@@ -231,6 +231,7 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
     monitoring_apply(&run->monitoring, conf, &change);
     matcher_free(run->matcher);
     run->matcher = matcher;
+    matcher_use_reader(matcher, run->reader);
     conf_free(run->conf);
     run->conf = conf;
     options_log(conf);

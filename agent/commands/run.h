@@ -12,9 +12,10 @@
 #include "agent/supervisor/supervisor.h"
 
 struct run {
-    struct conf_source source; /* of the settings; borrowed */
-    struct conf *conf;         /* owned: in effect */
-    struct matcher *matcher;   /* owned */
+    struct conf_source source;  /* of the settings; borrowed */
+    struct conf *conf;          /* owned: in effect */
+    struct matcher *matcher;    /* owned */
+    struct proc_reader *reader; /* owned */
     struct publisher publisher;
     struct supervisor *supervisor; /* owned */
     struct monitoring monitoring;

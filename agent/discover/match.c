@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <pwd.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +101,12 @@ static bool conditions_init(const struct conf_conditions *conf, struct condition
     return true;
 }
 
+void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader)
+{
+    proc_info_use_reader(matcher->info, reader);
+    proc_info_use_reader(matcher->others, reader);
+}
+
 struct matcher *matcher_new(const struct conf *conf)
 {
     struct matcher *matcher =
@@ -143,9 +148,8 @@ static bool matches_glob(const char *pattern, const char *text)
 /* A name or a number, looked up at each try: users come and go. */
 static bool user_is(const char *user, struct proc_info *info)
 {
-    struct passwd entry, *found = NULL;
-    char buffer[4096], *end;
     unsigned long number;
+    char *end;
     uid_t uid;
 
     if (!proc_info_user(info, &uid))
@@ -154,8 +158,7 @@ static bool user_is(const char *user, struct proc_info *info)
     number = strtoul(user, &end, 10);
     if (*end == '\0' && errno == 0)
         return number == uid;
-    return getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found &&
-           found->pw_uid == uid;
+    return proc_info_user_is(info, user);
 }
 
 /* By id, the id's first digits as container engines show them, or name. */
@@ -182,6 +185,8 @@ static bool descends(const struct matcher *matcher, const regex_t *regex)
         proc_info_begin(matcher->others, pid);
         if (is_found(regex, proc_info_command_line(matcher->others)))
             return true;
+        if (proc_info_is_unknown(matcher->others))
+            proc_info_set_unknown(matcher->info);
     }
     return false;
 }
@@ -274,7 +279,7 @@ bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_prof
         if (naming_is_disabled(matcher->info))
             return false;
         apply_target_settings(matcher, rule->target, out);
-        return true;
+        return !proc_info_is_unknown(matcher->info);
     }
     return false;
 }

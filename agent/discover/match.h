@@ -3,6 +3,7 @@
 #ifndef AGENT_DISCOVER_MATCH_H
 #define AGENT_DISCOVER_MATCH_H
 
+#include "agent/discover/proc_reader.h"
 #include "agent/discover/target_profile.h"
 #include "base/buf.h"
 #include "conf/conf.h"
@@ -12,6 +13,10 @@ struct matcher;
 /* Gives: a matcher for the targets of `conf`, which must outlive it; NULL: out of memory. */
 MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
 void matcher_free(struct matcher *matcher);
+
+/* From now on what may block is read by this reader, which the caller keeps. A process that blocks
+ * it fits no target. NULL: it is read here. */
+void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader);
 
 /* The first target all of whose conditions a process fulfils. False: none. */
 MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid,

@@ -2,7 +2,6 @@
 /* naming.c - see naming.h. */
 #include "agent/discover/naming.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,21 +106,6 @@ static const char *attribute(struct run *run, const char *key)
     return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
 }
 
-static const char *user_name(struct run *run)
-{
-    struct passwd entry, *found = NULL;
-    char buffer[4096];
-    uid_t uid;
-
-    if (!proc_info_user(run->info, &uid))
-        return NULL;
-    if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) == 0 && found)
-        (void)snprintf(run->value, sizeof(run->value), "%s", entry.pw_name);
-    else
-        (void)snprintf(run->value, sizeof(run->value), "%u", (unsigned)uid);
-    return run->value;
-}
-
 static const char *lookup_template_name(void *ctx, const char *name)
 {
     struct run *run = ctx;
@@ -135,7 +119,7 @@ static const char *lookup_template_name(void *ctx, const char *name)
     if (strcmp(name, "exe") == 0)
         return file_base_name(proc_info_exe(run->info));
     if (strcmp(name, "user") == 0)
-        return user_name(run);
+        return proc_info_user_name(run->info);
     if (strcmp(name, "systemd_unit") == 0)
         return proc_info_cgroup(run->info)->unit;
     if (strcmp(name, "container") == 0)

@@ -10,11 +10,12 @@
 #ifndef AGENT_DISCOVER_PROC_INFO_H
 #define AGENT_DISCOVER_PROC_INFO_H
 
+#include "agent/discover/proc_reader.h"
 #include "agent/proc/cgroup.h"
 #include "agent/proc/proc.h"
 
 /* bytes of an environment that are read at most */
-enum { PROC_INFO_ENVIRONMENT_MAX = 256 << 10 };
+enum { PROC_INFO_ENVIRONMENT_MAX = PROC_READER_FILE_MAX };
 
 struct proc_info;
 
@@ -22,8 +23,18 @@ struct proc_info;
 MUST_CHECK struct proc_info *proc_info_new(void);
 void proc_info_free(struct proc_info *info);
 
+/* From now on what may block is read by this reader, which the caller keeps; NULL: here. */
+void proc_info_use_reader(struct proc_info *info, struct proc_reader *reader);
+
 /* Drops what was read of the process before; from now on the getters are about this one. */
 void proc_info_begin(struct proc_info *info, pid_t pid);
+
+/* True if something that was asked for is not known, because reading it blocks: it was given as if
+ * there were none. */
+MUST_CHECK bool proc_info_is_unknown(const struct proc_info *info);
+
+/* It depends on something else that is not known. */
+void proc_info_set_unknown(struct proc_info *info);
 
 pid_t proc_info_pid(const struct proc_info *info);
 
@@ -35,6 +46,12 @@ const struct cgroup *proc_info_cgroup(struct proc_info *info);
 
 /* False: it is gone. */
 MUST_CHECK bool proc_info_user(struct proc_info *info, uid_t *out);
+
+/* True if the real user has that name. */
+MUST_CHECK bool proc_info_user_is(struct proc_info *info, const char *name);
+
+/* The name of the real user, its number if it has none or that is not known; "" if it is gone. */
+const char *proc_info_user_name(struct proc_info *info);
 
 /* The value of a variable in its initial environment; NULL: not set. */
 const char *proc_info_variable(struct proc_info *info, const char *name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* async.c - see async.h. */
 #include "agent/dump/async.h"
+#include "agent/child/command_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static bool write_text(struct buf *out, pid_t pid, const struct cpy_info *info,
 
     for (i = 0; i < tasks->count; i++)
         running += tasks->tasks[i].running;
-    proc_command_line(pid, command);
+    (void)command_line_read(pid, command);
     buf_add_fmt(out, "Process %d: %s\nPython %s\n%zu asyncio task%s, %zu running", (int)pid,
                 command, info->version, tasks->count, tasks->count == 1 ? "" : "s", running);
     if (tasks->torn)

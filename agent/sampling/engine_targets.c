@@ -136,7 +136,7 @@ void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const s
 {
     const enum ptrace_access access = engine_note_failure(&e->stats, id.pid, rc, err);
 
-    if (rc == CPY_DENIED)
+    if (rc == CPY_DENIED && e->finder) /* a sampler tells nobody */
         refused_note(&e->refused, id, access);
     else if (rc != CPY_GONE && rc != CPY_NOMEM)
         refused_forget(&e->refused, id);

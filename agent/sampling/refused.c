@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "agent/child/command_line.h"
+
 /* The index of a process; the count if it is not on the list. */
 static size_t find_refused(const struct refused *refused, struct proc_id id)
 {
@@ -27,7 +29,7 @@ void refused_note(struct refused *refused, struct proc_id id, enum ptrace_access
         refused->more = true;
         return;
     }
-    proc_command_line(id.pid, command);
+    (void)command_line_read(id.pid, command);
     refused->list[at].id = id;
     refused->list[at].access = access;
     (void)snprintf(refused->list[at].command, REFUSED_COMMAND_MAX, "%s", command);

@@ -166,6 +166,18 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     }
 }
 
+/* A process whose command line or environment cannot be read, so what it is is not known. */
+static void add_blocker(void *ctx, pid_t pid)
+{
+    struct state_target *target = state_add_target(ctx);
+
+    if (!target)
+        return;
+    target->pid = pid;
+    (void)snprintf(target->service, sizeof(target->service), "(not known: reading it blocks)");
+    target->doing = "apart";
+}
+
 static void add_exporter_states(struct state *state, const struct monitoring_sources *sources)
 {
     const struct publisher *publisher = sources->publisher;
@@ -232,6 +244,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->supervisor = *supervisor_stats(sources->supervisor);
     supervisor_unwinder(sources->supervisor, &state->unwinder);
     supervisor_each(sources->supervisor, add_process, state);
+    proc_reader_each_blocker(sources->reader, add_blocker, state);
     state->profiles = sources->publisher->profiles;
     add_exporter_states(state, sources);
     delivery_spool_stats(sources->publisher->delivery, &state->spool);

@@ -15,6 +15,7 @@
 #define AGENT_SERVE_MONITORING_H
 
 #include "agent/delivery/publisher.h"
+#include "agent/discover/proc_reader.h"
 #include "agent/host/notify.h"
 #include "agent/serve/control.h"
 #include "agent/serve/web.h"
@@ -41,6 +42,7 @@ struct monitoring_sources {
     const struct conf *conf;
     struct supervisor *supervisor;
     const struct publisher *publisher;
+    struct proc_reader *reader;
 };
 
 /* Wakes the main loop when a request has come; must be blocked. */

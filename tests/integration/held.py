@@ -23,6 +23,7 @@ class Held:
     def __init__(self, words):
         if platform.machine() not in CALLS:
             live.unavailable("the numbers of the system calls are not known here")
+        self.has_read = False
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
         self.process = subprocess.Popen(["sh", "-c", 'read line; exec "$@"', "sh", *map(str, words)], text=True,
@@ -66,7 +67,8 @@ def reads_memory(held):
     return held.call()[0] == CALLS[platform.machine()]["process_vm_readv"]
 
 
-def opens_command_line(held):
-    """The last that is read of a process."""
+def looks_once_more(held):
+    """The first file that it opens to see whether the process is still the same, after memory was read."""
+    held.has_read = held.has_read or reads_memory(held)
     call = held.call()
-    return call[0] == CALLS[platform.machine()]["openat"] and held.text_at(call[2]).endswith("/cmdline")
+    return held.has_read and call[0] == CALLS[platform.machine()]["openat"] and held.text_at(call[2]).endswith("/stat")

@@ -21,7 +21,7 @@ from dead_files import DeadFiles
 from doctors import needs_root
 from receiver import Receiver
 
-ATTACKS = os.path.join(live.TREE, "tests", "attacks")
+ATTACKS, TARGETS = os.path.join(live.TREE, "tests", "attacks"), live.TARGETS
 PYTHON = "/usr/bin/python3"
 ATTACKER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
 ATTACK_S = int(os.environ.get("ATTACK_S", "120"))
@@ -101,10 +101,10 @@ class Attacks:
 
     def begin_all(self):
         for i in range(LOCKS):
-            self.begin(ATTACKS + "/locks.py", self.folder / "dead" / ("locked%d" % i))
+            self.begin(TARGETS + "/locked_memory.py", self.folder / "dead" / ("locked%d" % i))
         self.begin(ATTACKS + "/stalls.py", self.folder / "dead" / "stack")
         self.begin(ATTACKS + "/sparse.py", self.folder / "theirs" / "sparse")
-        self.begin(os.path.join(live.TREE, "tests", "targets", "flood.py"), 100)
+        self.begin(TARGETS + "/flood.py", 100)
         self.begin(ATTACKS + "/requests.py", self.port)
 
     def __enter__(self):

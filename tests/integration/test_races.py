@@ -13,7 +13,7 @@ import pytest
 import live
 import pages
 from doctors import PYTHON, needs_root
-from held import Held, opens_command_line, reads_memory
+from held import Held, looks_once_more, reads_memory
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # Sleeps in a function of its own until it gets a line, and executes its arguments then.
@@ -69,7 +69,7 @@ def target():
 @needs_root
 @pytest.mark.parametrize("moment, words", [
     (reads_memory, []), (reads_memory, ["--json"]), (reads_memory, ["--async", "all"]),
-    (opens_command_line, []), (opens_command_line, ["--json"])])
+    (looks_once_more, []), (looks_once_more, ["--json"])])
 def test_dump_shows_nothing_of_a_process_that_executes_a_setuid_program(pystrobe, target, setuid, moment, words):
     one = target(setuid, "1000")
     dump = Held([*pystrobe.words, pystrobe.path, "dump", *words, "--pid", one.pid])

@@ -14,7 +14,7 @@ import live
 import profiles
 from dead_files import DeadFiles
 from doctors import needs_root
-from held import Held, opens_command_line
+from held import Held, looks_once_more
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECRET = "the_root_password = 42"
@@ -180,7 +180,7 @@ def test_dump_shows_no_line_of_what_gives_up_its_rights(pystrobe, secret):
     dump = Held([*pystrobe.words, pystrobe.path, "dump", "--pid", process.pid])
     try:
         live.wait_until(lambda: SECRET in pystrobe.run("dump", "--pid", process.pid).stdout, "the line, while it is root's")
-        dump.hold(opens_command_line)
+        dump.hold(looks_once_more)
         process.process.stdin.write(b"\n")
         process.process.stdin.flush()
         live.wait_until(lambda: user_of(process.pid) == 65534, "it is nobody")

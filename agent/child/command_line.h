@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command_line.h - the command line of another process for people to read, with a limit in time:
+ * the kernel waits for that process's mmap_lock, which it may hold for ever.
+ *
+ * For few processes: each call forks. proc_reader.h is for many.
+ */
+#ifndef AGENT_CHILD_COMMAND_LINE_H
+#define AGENT_CHILD_COMMAND_LINE_H
+
+#include "agent/proc/proc.h"
+
+/* As proc_command_line, "" if there is none. Gives: false: the process blocks whoever reads it.
+ * Cost: a fork; a second if the process blocks it. */
+bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc_reader.c - see proc_reader.h. */
+#include "agent/discover/proc_reader.h"
+
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/child/child_process.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/proc/owner.h"
+#include "agent/proc/proc.h"
+
+/* A child that sleeps so long in a read is blocked; one that gets no CPU time is waited for. */
+#define FILE_NS      (100 * NS_PER_MS)
+#define DIRECTORY_NS NS_PER_S
+#define STARVED_NS   (5 * NS_PER_S)
+
+/* After one lookup without an answer, directory servers are not asked for so long. */
+#define DIRECTORY_PAUSE_NS (60 * NS_PER_S)
+/* The processes of an owner are left alone for so long once BLOCKS_FREE of them have blocked. */
+#define OWNER_FIRST_NS (2 * NS_PER_S)
+#define OWNER_MAX_NS   (60 * NS_PER_S)
+#define START_PAUSE_NS NS_PER_S
+
+enum { OWNERS_MAX = 64, BLOCKERS_MAX = 64, BLOCKS_FREE = 3, POLL_MS = 20 };
+
+enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_USER_NAME, ASK_USER_ID };
+
+struct request {
+    pid_t pid;
+    uid_t uid;
+    uint32_t size; /* bytes that are wanted at most */
+    char name[PROC_READER_USER_MAX];
+};
+
+struct answer {
+    int32_t found;
+    uid_t uid;
+};
+
+/*
+ * Cache: owners of processes that have blocked a read
+ * Key:   hash of user and cgroup
+ * Ends:  when none has blocked for OWNER_MAX_NS after its pause; the oldest makes room
+ * Test:  tests/unit/discover/test_proc_reader.c: leaves_an_owner_alone_that_blocks_several
+ */
+struct blocking_owner {
+    uint64_t owner;
+    unsigned blocks;
+    uint64_t blocked_ns, pause_ns;
+};
+
+/*
+ * Cache: processes that have blocked a read, for status
+ * Key:   pid and start time
+ * Ends:  when it can be read again, or no process has both; the oldest makes room
+ * Test:  tests/unit/discover/test_proc_reader.c: names_the_process_that_blocks_it
+ */
+struct blockers {
+    struct proc_id all[BLOCKERS_MAX];
+    size_t count, next; /* next: which makes room */
+};
+
+struct proc_reader {
+    const char *program; /* borrowed */
+    char parent[16];     /* our pid: the child ends with us */
+    struct child_process child;
+    bool runs;
+    uint64_t next_start_ns, next_directory_ns;
+    struct blocking_owner owners[OWNERS_MAX];
+    size_t owner_count;
+    struct blockers blockers;
+    /* The answer that came. */
+    bool answered;
+    struct answer answer;
+    char *out; /* borrowed while it is waited for */
+    size_t size, out_size;
+};
+
+struct proc_reader *proc_reader_new(const char *program)
+{
+    struct proc_reader *reader = calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return NULL;
+    reader->program = program;
+    (void)snprintf(reader->parent, sizeof(reader->parent), "%d", (int)getpid());
+    return reader;
+}
+
+static void end_child(struct proc_reader *reader, uint64_t now_ns)
+{
+    if (reader->runs)
+        child_process_end(&reader->child, now_ns);
+    reader->runs = false;
+}
+
+void proc_reader_free(struct proc_reader *reader)
+{
+    if (reader)
+        end_child(reader, clock_mono_ns());
+    free(reader);
+}
+
+/* Reads here. Gives whether there is such a thing. */
+static bool read_here(enum kind kind, const struct request *request, struct answer *answer,
+                      char *out, size_t *out_size)
+{
+    const char *file = kind == ASK_CMDLINE ? "cmdline" : "environ";
+    struct passwd entry, *found = NULL;
+    char buffer[16384];
+
+    *out_size = 0;
+    if (kind == ASK_CMDLINE || kind == ASK_ENVIRON)
+        return proc_file_of(request->pid, file, out, request->size, out_size) == PROC_OK;
+    if (kind == ASK_USER_NAME)
+        (void)getpwuid_r(request->uid, &entry, buffer, sizeof(buffer), &found);
+    else
+        (void)getpwnam_r(request->name, &entry, buffer, sizeof(buffer), &found);
+    if (!found)
+        return false;
+    answer->uid = found->pw_uid;
+    if (kind == ASK_USER_NAME) {
+        (void)snprintf(out, request->size, "%s", found->pw_name);
+        *out_size = strlen(out);
+    }
+    return true;
+}
+
+static struct blocking_owner *find_owner(struct proc_reader *reader, uint64_t owner)
+{
+    for (size_t i = 0; i < reader->owner_count; i++)
+        if (reader->owners[i].owner == owner)
+            return &reader->owners[i];
+    return NULL;
+}
+
+/* True if processes of that owner are not to be read now. */
+static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t now_ns)
+{
+    struct blocking_owner *entry = find_owner(reader, owner);
+
+    if (child_process_left_by(owner) >= BLOCKS_FREE)
+        return true;
+    if (!entry)
+        return false;
+    if (now_ns >= entry->blocked_ns + entry->pause_ns + OWNER_MAX_NS) {
+        *entry = reader->owners[--reader->owner_count];
+        return false;
+    }
+    return now_ns < entry->blocked_ns + entry->pause_ns;
+}
+
+/* The entry of an owner; a new one where there is none. */
+static struct blocking_owner *get_owner(struct proc_reader *reader, uint64_t owner)
+{
+    struct blocking_owner *entry = find_owner(reader, owner);
+
+    if (entry)
+        return entry;
+    entry = &reader->owners[0];
+    if (reader->owner_count < OWNERS_MAX)
+        entry = &reader->owners[reader->owner_count++];
+    else
+        for (size_t i = 1; i < OWNERS_MAX; i++)
+            if (reader->owners[i].blocked_ns < entry->blocked_ns)
+                entry = &reader->owners[i];
+    *entry = (struct blocking_owner){.owner = owner};
+    return entry;
+}
+
+/* Removes a process that can be read. */
+static void forget_blocker(struct blockers *blockers, pid_t pid)
+{
+    for (size_t i = 0; i < blockers->count; i++)
+        if (blockers->all[i].pid == pid) {
+            blockers->all[i] = blockers->all[--blockers->count];
+            return;
+        }
+}
+
+static void note_blocker(struct blockers *blockers, pid_t pid)
+{
+    struct proc_stat stat;
+    size_t at;
+
+    forget_blocker(blockers, pid);
+    if (proc_stat_read(pid, &stat) != PROC_OK)
+        return;
+    at = blockers->count < BLOCKERS_MAX ? blockers->count++ : blockers->next++ % BLOCKERS_MAX;
+    blockers->all[at] = (struct proc_id){pid, stat.start};
+}
+
+void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx, pid_t pid),
+                              void *ctx)
+{
+    struct blockers *blockers = &reader->blockers;
+    struct proc_stat stat;
+    size_t i = 0;
+
+    while (i < blockers->count)
+        if (proc_stat_read(blockers->all[i].pid, &stat) == PROC_OK &&
+            stat.start == blockers->all[i].start && !proc_stat_is_ended(&stat))
+            each(ctx, blockers->all[i++].pid);
+        else
+            blockers->all[i] = blockers->all[--blockers->count];
+}
+
+/* A process has blocked the child. */
+static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, uint64_t now_ns)
+{
+    struct blocking_owner *entry = get_owner(reader, owner);
+
+    note_blocker(&reader->blockers, pid);
+    entry->blocks++;
+    entry->blocked_ns = now_ns;
+    if (entry->blocks >= BLOCKS_FREE)
+        entry->pause_ns = entry->pause_ns ? entry->pause_ns * 2 : OWNER_FIRST_NS;
+    if (entry->pause_ns > OWNER_MAX_NS)
+        entry->pause_ns = OWNER_MAX_NS;
+    if (entry->blocks == 1 || entry->blocks == BLOCKS_FREE)
+        log_line(LOG_LEVEL_WARNING,
+                 "process %d blocks whoever reads its command line or environment; it is not "
+                 "sampled for now%s",
+                 (int)pid,
+                 entry->blocks == 1 ? ""
+                                    : ", and other processes of its user and cgroup are read ever "
+                                      "more rarely");
+}
+
+static bool take_answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
+{
+    struct proc_reader *reader = ctx;
+
+    (void)kind;
+    if (size < sizeof(reader->answer))
+        return false;
+    memcpy(&reader->answer, bytes, sizeof(reader->answer));
+    size -= sizeof(reader->answer);
+    reader->out_size = size < reader->size ? size : reader->size - 1;
+    memcpy(reader->out, (const char *)bytes + sizeof(reader->answer), reader->out_size);
+    reader->out[reader->out_size] = '\0';
+    reader->answered = true;
+    return false; /* there is one answer to a request */
+}
+
+/* True if the child is asleep: what is 'R' waits for a CPU, or has one. */
+static bool is_child_asleep(const struct proc_reader *reader)
+{
+    struct proc_stat stat;
+
+    return proc_stat_read(reader->child.pid, &stat) == PROC_OK && stat.state != 'R';
+}
+
+/* Waits for the answer. Gives whether the child is blocked; `answered` whether it came. */
+static bool wait_for_answer(struct proc_reader *reader, uint64_t limit_ns)
+{
+    struct pollfd socket = {.fd = reader->child.channel.fd, .events = POLLIN};
+    uint64_t now_ns = clock_mono_ns(), start_ns = now_ns;
+    bool asleep = false, before;
+
+    for (;;) {
+        if (ipc_channel_receive(&reader->child.channel, take_answer, reader) != IPC_CHANNEL_OK)
+            return false;
+        now_ns = clock_mono_ns();
+        if (reader->answered || now_ns >= start_ns + STARVED_NS)
+            return false;
+        before = asleep;
+        asleep = now_ns >= start_ns + limit_ns && is_child_asleep(reader);
+        if (asleep && before)
+            return true;
+        (void)poll(&socket, 1, POLL_MS);
+    }
+}
+
+/* False: there is no child now. */
+static bool start_child(struct proc_reader *reader, uint64_t now_ns)
+{
+    char *argv[] = {(char[]){"pystrobe"}, (char[]){"reader"}, reader->parent, NULL};
+    struct err err;
+
+    if (!reader->runs && now_ns >= reader->next_start_ns) {
+        reader->runs = child_process_start(&reader->child, reader->program, argv, now_ns, &err);
+        if (!reader->runs) {
+            reader->next_start_ns = now_ns + START_PAUSE_NS;
+            log_line(LOG_LEVEL_WARNING, "processes cannot be found for now: %s", err.text);
+        }
+    }
+    return reader->runs;
+}
+
+/* Asks the child. *blocked: it did not answer, and has been killed. */
+static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
+                                     const struct request *request, uint64_t owner, bool *blocked)
+{
+    const uint64_t limit_ns = kind == ASK_CMDLINE || kind == ASK_ENVIRON ? FILE_NS : DIRECTORY_NS;
+    uint64_t now_ns = clock_mono_ns();
+
+    *blocked = false;
+    if (!start_child(reader, now_ns))
+        return PROC_READER_UNKNOWN;
+    reader->answered = false;
+    if (ipc_channel_send(&reader->child.channel, (uint32_t)kind, request, sizeof(*request), NULL,
+                         0) == IPC_CHANNEL_OK)
+        *blocked = wait_for_answer(reader, limit_ns);
+    if (reader->answered)
+        return reader->answer.found ? PROC_READER_OK : PROC_READER_FAILED;
+    now_ns = clock_mono_ns();
+    reader->child.blamed = *blocked ? owner : 0;
+    end_child(reader, now_ns);
+    if (!*blocked) /* it has ended by itself, or got no CPU time */
+        reader->next_start_ns = now_ns + START_PAUSE_NS;
+    return PROC_READER_UNKNOWN;
+}
+
+enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
+                                     enum proc_reader_file file, char *out, size_t size,
+                                     size_t *out_size)
+{
+    const enum kind kind = file == PROC_READER_CMDLINE ? ASK_CMDLINE : ASK_ENVIRON;
+    const struct request request = {.pid = pid, .size = (uint32_t)size};
+    enum proc_reader_rc rc;
+    struct answer answer;
+    uint64_t owner;
+    bool blocked;
+
+    out[0] = '\0';
+    *out_size = 0;
+    if (!reader)
+        return read_here(kind, &request, &answer, out, out_size) ? PROC_READER_OK
+                                                                 : PROC_READER_FAILED;
+    owner = reader->owner_count > 0 || child_process_left() ? proc_owner(pid) : 0;
+    if (owner && is_left_alone(reader, owner, clock_mono_ns()))
+        return PROC_READER_UNKNOWN;
+    reader->out = out;
+    reader->size = size;
+    owner = owner ? owner : proc_owner(pid);
+    rc = ask_child(reader, kind, &request, owner, &blocked);
+    if (blocked)
+        blame_owner(reader, pid, owner, clock_mono_ns());
+    if (rc != PROC_READER_UNKNOWN)
+        forget_blocker(&reader->blockers, pid);
+    if (rc == PROC_READER_OK)
+        *out_size = reader->out_size;
+    return rc;
+}
+
+/* Asks for a user; out of one place at a time, as a server that hangs hangs for all. */
+static enum proc_reader_rc ask_directory(struct proc_reader *reader, enum kind kind,
+                                         const struct request *request, struct answer *answer,
+                                         char out[PROC_READER_USER_MAX])
+{
+    enum proc_reader_rc rc;
+    size_t size;
+    bool blocked;
+
+    out[0] = '\0';
+    if (!reader)
+        return read_here(kind, request, answer, out, &size) ? PROC_READER_OK : PROC_READER_FAILED;
+    if (clock_mono_ns() < reader->next_directory_ns)
+        return PROC_READER_UNKNOWN;
+    reader->out = out;
+    reader->size = PROC_READER_USER_MAX;
+    rc = ask_child(reader, kind, request, 0, &blocked);
+    *answer = reader->answer;
+    if (blocked) {
+        reader->next_directory_ns = clock_mono_ns() + DIRECTORY_PAUSE_NS;
+        log_line(LOG_LEVEL_WARNING, "the names of users cannot be had: no answer within 1 s; "
+                                    "is the directory server (sssd, LDAP) up?");
+    }
+    return rc;
+}
+
+enum proc_reader_rc proc_reader_user_name(struct proc_reader *reader, uid_t uid,
+                                          char out[PROC_READER_USER_MAX])
+{
+    const struct request request = {.uid = uid, .size = PROC_READER_USER_MAX};
+    struct answer answer;
+
+    return ask_directory(reader, ASK_USER_NAME, &request, &answer, out);
+}
+
+enum proc_reader_rc proc_reader_user_id(struct proc_reader *reader, const char *name, uid_t *out)
+{
+    struct request request = {.size = PROC_READER_USER_MAX};
+    char text[PROC_READER_USER_MAX];
+    struct answer answer;
+    enum proc_reader_rc rc;
+
+    (void)snprintf(request.name, sizeof(request.name), "%s", name);
+    rc = ask_directory(reader, ASK_USER_ID, &request, &answer, text);
+    if (rc == PROC_READER_OK)
+        *out = answer.uid;
+    return rc;
+}
+
+/* What the child needs. */
+struct served {
+    struct ipc_channel channel;
+    char bytes[PROC_READER_FILE_MAX + 1];
+    bool bad;
+};
+
+static bool answer_read(void *ctx, uint32_t kind, const void *bytes, size_t size)
+{
+    struct served *served = ctx;
+    struct answer answer = {0};
+    struct request request;
+    size_t out_size;
+
+    served->bad = size != sizeof(request) || kind > ASK_USER_ID;
+    if (served->bad)
+        return false;
+    memcpy(&request, bytes, sizeof(request));
+    request.name[sizeof(request.name) - 1] = '\0';
+    if (request.size == 0 || request.size > sizeof(served->bytes))
+        request.size = sizeof(served->bytes);
+    answer.found = read_here((enum kind)kind, &request, &answer, served->bytes, &out_size);
+    served->bad = ipc_channel_send(&served->channel, kind, &answer, sizeof(answer), served->bytes,
+                                   out_size) != IPC_CHANNEL_OK;
+    return !served->bad;
+}
+
+void proc_reader_serve(void)
+{
+    struct pollfd socket = {.fd = CHILD_PROCESS_CHANNEL_FD, .events = POLLIN};
+    struct served *served = calloc(1, sizeof(*served));
+
+    if (!served)
+        return;
+    ipc_channel_init(&served->channel, CHILD_PROCESS_CHANNEL_FD);
+    while (!served->bad && poll(&socket, 1, -1) >= 0) {
+        if (ipc_channel_receive(&served->channel, answer_read, served) != IPC_CHANNEL_OK ||
+            ipc_channel_flush(&served->channel) != IPC_CHANNEL_OK)
+            break;
+        socket.events = ipc_channel_waits(&served->channel) ? POLLIN | POLLOUT : POLLIN;
+    }
+    ipc_channel_finish(&served->channel);
+    free(served);
+}

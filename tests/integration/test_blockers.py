@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes on a file system that does not answer, of another user: others are sampled, and the agent ends."""
+
+import os
+import random
+import time
+
+import pytest
+
+import live
+import profiles
+from conftest import MACHINES
+from dead_files import DeadFiles
+from doctors import needs_root
+from test_budget import status
+from test_metrics import ask, free_port, parse
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+STOP_S = 5  # stop_timeout, as it is by default
+MORE_S = 2
+INI = """
+[agent]
+rate = 50Hz
+interval = 1s
+scan = 200ms
+control = %(folder)s/control
+[http]
+listen = 127.0.0.1:%(port)d
+[target busy]
+cmdline = busy_%(mark)s
+service = busy
+[exporter out]
+type = store
+path = %(folder)s/store
+"""
+
+pytestmark = needs_root
+
+
+def python_of(script):
+    """The words that run a file of tests/targets as it is, as somebody who may not look into this tree."""
+    with open(os.path.join(live.TARGETS, script), encoding="utf-8") as file:
+        return ["/usr/bin/python3", "-c", file.read()]
+
+
+@pytest.fixture
+def dead(open_folder):
+    """dead(*words) mounts a file system that never answers a read; .end() ends its server, and so do tests."""
+    mounted = []
+
+    def mount(*words):
+        place = open_folder / "dead"
+        place.mkdir()
+        files = DeadFiles(place, *words)
+        if not files.__enter__():
+            live.unavailable("no FUSE: " + files.reason)
+        mounted.append(files)
+        return files
+
+    yield mount
+    for files in mounted:
+        files.__exit__()
+
+
+@pytest.fixture
+def nobodys(dead):
+    """nobodys(words): a program of another user, which ends with the test once `dead` has ended."""
+    running = []
+
+    def run(words):
+        running.append(live.Target([*NOBODY, *words]))
+        return running[-1]
+
+    yield run
+    for target in running:
+        target.process.kill()
+
+
+class Scene:
+    """An agent that samples a program of root's."""
+
+    def __init__(self, pystrobe, agent, start, folder):
+        self.pystrobe, self.folder, self.port = pystrobe, folder, free_port()
+        mark = "m%d" % random.getrandbits(48)
+        self.mark = "busy_" + mark
+        self.pid = start(MACHINES[-1], "busy.py", "--duty", 0.05, "--shares", self.mark + ":1").read_json()["pid"]
+        self.run = agent(INI % {"folder": folder, "port": self.port, "mark": mark})
+
+    def samples(self, pid=None):
+        """How many samples the agent has of it; None: it is not sampled."""
+        found = status(self.pystrobe, self.folder)
+        return next((target["samples"] for target in found["targets"] if target["pid"] == (pid or self.pid)), None)
+
+    def share_of_samples(self, seconds):
+        """How many of its samples the program of root's gets meanwhile."""
+        before, began = live.wait_until(self.samples, "it has samples", 0.1), time.monotonic()
+        time.sleep(seconds)
+        return (self.samples() - before) / (50 * (time.monotonic() - began))
+
+    def profiles(self):
+        return len(profiles.paths_in_store(self.folder / "store", "busy"))
+
+
+@pytest.fixture
+def scene(pystrobe, agent, start, tmp_path):
+    return lambda: Scene(pystrobe, agent, start, tmp_path)
+
+
+def is_stuck(pid):
+    """True if it sleeps where no signal but SIGKILL ends it."""
+    return live.state_of(pid, pid) == "D"
+
+
+def test_a_process_that_holds_its_mmap_lock_holds_nobody_up(scene, dead, nobodys):
+    """Nobody can read its command line, its environment or its maps."""
+    files = dead("kill")
+    pid = nobodys([*python_of("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
+    live.wait_until(lambda: is_stuck(pid), "it holds its lock")
+
+    one = scene()
+    one.run.wait_for([one.pid])
+    one.run.wait_for_line("process %d blocks whoever reads its command line" % pid)
+    before = one.profiles()
+    share = one.share_of_samples(5)
+    live.wait_until(lambda: one.profiles() > before, "a profile")
+
+    found = status(one.pystrobe, one.folder)
+    assert [target["state"] for target in found["targets"] if target["pid"] == pid] == ["apart"]
+    assert parse(ask(one.port, "/metrics")[1])["pystrobe_targets"]['state="apart"'] >= 1  # another test may have one, too
+    code, took_s = one.run.stop()
+    print("%.0f %% of the samples; the end took %.2f s" % (100 * share, took_s))
+    assert code == 0 and took_s < STOP_S + MORE_S
+    assert share > 0.9
+
+
+def test_a_dump_of_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead, nobodys):
+    files = dead("kill")
+    pid = nobodys([*python_of("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
+    live.wait_until(lambda: is_stuck(pid), "it holds its lock")
+
+    began = time.monotonic()
+    done = pystrobe.run("dump", "--pid", pid)
+    assert done.returncode == 69, done.stderr
+    assert time.monotonic() - began < 30
