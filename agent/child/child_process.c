@@ -437,6 +437,7 @@ int child_process_start_captured(struct child_process *child,
 
     *child = no_process;
     child->deadline_ns = deadline_ns;
+    child->blamed = command->blamed;
     if (pipe2(pipes, O_CLOEXEC) != 0)
         return errno;
     (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* our end only */

@@ -22,6 +22,7 @@ struct target_profile {
     enum service_split split;
     size_t max_split; /* most processes or threads that a profile splits; 0: no limit */
     struct sample_options options;
+    bool unknown; /* what decides could not be read: no answer in time */
 };
 
 #endif

@@ -26,6 +26,7 @@ struct assignment {
     bool sent;                       /* that sampler has got it */
     bool sampling;                   /* that sampler samples it */
     bool known;                      /* some sampler has sampled it before */
+    uint64_t owner;                  /* see owner.h: as it was when it was found */
     uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;
     char python[32];             /* version; "": not known yet */

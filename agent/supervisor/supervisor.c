@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/proc/owner.h"
 #include "agent/sampling/clock_step.h"
 #include "agent/supervisor/supervisor_internal.h"
 
@@ -50,19 +52,26 @@ static void drop_lost_process(void *ctx, struct proc_id id)
 static void assign_found_process(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     struct supervisor *f = ctx;
-    uint64_t now_ns = clock_mono_ns();
+    uint64_t now_ns = clock_mono_ns(), owner = proc_owner(id.pid);
+    struct sampler_process *apart = &f->samplers[QUARANTINE_SAMPLER];
     struct assignment *assignment;
 
+    if (supervisor_refuses_owner(owner)) {
+        finder_refuse_owner(f->finder, id, now_ns);
+        return;
+    }
     if (f->assignments.count >= f->budget.state.targets_max) {
         supervisor_refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
         return;
     }
-    assignment = assignments_add(&f->assignments, id, profile, supervisor_least_busy(f),
-                                 &f->samplers[QUARANTINE_SAMPLER]);
+    assignment =
+        assignments_add(&f->assignments, id, profile,
+                        child_process_left_by(owner) ? apart : supervisor_least_busy(f), apart);
     if (!assignment) {
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;
     }
+    assignment->owner = owner;
     supervisor_assign(f, assignment, now_ns);
 }
 
