@@ -114,7 +114,8 @@ size_t child_process_left_by(uint64_t owner)
 
     (void)pthread_mutex_lock(&table.lock);
     for (i = 0; i < CHILD_PROCESS_MAX; i++)
-        count += table.all[i].killed_ns && table.all[i].blamed == owner && !reap_one(&table.all[i]);
+        count += owner != 0 && table.all[i].killed_ns && table.all[i].blamed == owner &&
+                 !reap_one(&table.all[i]);
     (void)pthread_mutex_unlock(&table.lock);
     return count;
 }
@@ -446,6 +447,7 @@ int child_process_start_captured(struct child_process *child,
 
     *child = no_process;
     child->deadline_ns = deadline_ns;
+    child->blamed = command->blamed;
     if (pipe2(pipes, O_CLOEXEC) != 0)
         return errno;
     (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* our end only */

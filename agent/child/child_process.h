@@ -37,6 +37,10 @@ enum { CHILD_PROCESS_CHANNEL_FD = 3, CHILD_PROCESS_HEARTBEAT_FD = 4 };
  * fewer. */
 enum { CHILD_PROCESS_MAX = 64 };
 
+/* Of one owner (owner.h) no process is read while so many children that its processes block do not
+ * end. */
+enum { CHILD_PROCESS_OWNER_MAX = 3 };
+
 #define CHILD_PROCESS_SELF "/proc/self/exe"
 
 struct child_process {
@@ -102,6 +106,7 @@ struct child_process_command {
     char *const *argv;        /* borrowed */
     bool errors;              /* capture its standard error, too */
     char *const *environment; /* borrowed; NULL: only what a process of our own needs of ours */
+    uint64_t blamed;          /* owner of the process that it reads; 0: none */
 };
 
 /* When to kill it. */

@@ -42,7 +42,7 @@ static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat
     (void)stat;
     if (!matcher_choose(run->matcher, pid, out))
         return false;
-    out->owner = (uint32_t)proc_owner(pid);
+    out->owner = proc_owner(pid);
     return true;
 }
 

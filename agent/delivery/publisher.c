@@ -339,7 +339,7 @@ static void queue_service_profile(struct publisher *publisher, const struct serv
         .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
         .bytes = publisher->bytes.data,
         .size = publisher->bytes.size,
-        .owner = service->owner,
+        .owner = (uint32_t)service->owner, /* its lowest bit is set: never 0 */
     };
 
     profile_labels_list(&labels, service, publisher->labels, publisher->label_count);

@@ -19,7 +19,7 @@
 #define WAIT_FIRST_NS       (10 * NS_PER_MS)
 #define WAIT_STARTING_NS    NS_PER_S
 #define WAIT_MAX_NS         (60 * NS_PER_S)
-#define WAIT_SHORT_NS       (10 * NS_PER_S) /* of descriptors or memory: that ends with others */
+#define WAIT_SHORT_NS       (10 * NS_PER_S) /* for what ends with other processes */
 #define REFUSED_FIRST_NS    (60 * NS_PER_S)
 #define REFUSED_MAX_NS      (3600 * NS_PER_S)
 #define DENIED_LOG_DELAY_NS (NS_PER_S / 2) /* a program that drops its user execs by then */
@@ -218,9 +218,22 @@ void finder_refuse(struct finder *f, struct proc_id id, const struct err *err, u
     log_unsampled_reason(f, c, CPY_NOMEM, err, now_ns);
 }
 
+void finder_refuse_owner(struct finder *f, struct proc_id id, uint64_t now_ns)
+{
+    struct candidate *c = taken(f, id);
+
+    if (!c)
+        return;
+    set_state(f, c, CANDIDATE_WAITING);
+    set_left_out(f, c, FINDER_OWNER);
+    wait_longer(c, WAIT_FIRST_NS, WAIT_SHORT_NS, now_ns);
+}
+
 const char *finder_reason_label(size_t reason)
 {
-    return reason == FINDER_BUDGET ? "budget" : cpy_rc_label((enum cpy_rc)reason);
+    return reason == FINDER_BUDGET  ? "budget"
+           : reason == FINDER_OWNER ? "owner"
+                                    : cpy_rc_label((enum cpy_rc)reason);
 }
 
 /* One that was put off for lack of descriptors or memory may have them now. */
@@ -382,7 +395,7 @@ static void match_candidate(struct finder *f, struct candidate *c, const struct 
     if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &profile)) {
         set_state(f, c, CANDIDATE_UNWANTED);
         wait_longer(c, c->old_ns > UNWANTED_FIRST_NS ? c->old_ns : UNWANTED_FIRST_NS,
-                    UNWANTED_MAX_NS, now_ns);
+                    profile.unknown ? WAIT_SHORT_NS : UNWANTED_MAX_NS, now_ns);
         return;
     }
     if (!c->runs_deep) {

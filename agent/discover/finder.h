@@ -27,7 +27,8 @@
 #include "unwind/cpy.h"
 
 struct finder_settings {
-    /* Decides whether a process is sampled. Not called for pystrobe itself or for zombies. */
+    /* Decides whether a process is sampled. Not called for pystrobe itself or for zombies. False
+     * with out->unknown: it is asked again within ten seconds. */
     bool (*choose)(void *choose_ctx, pid_t pid, const struct proc_stat *stat,
                    struct target_profile *out);
     void *choose_ctx;
@@ -42,10 +43,11 @@ struct finder_settings {
     bool polls;       /* find execs by polling, not by the kernel's reports */
 };
 
-/* Why a process that matches is not sampled: enum cpy_rc, and one more. */
+/* Why a process that matches is not sampled: enum cpy_rc, and two more. */
 #define FINDER_ONE(name, label, text) +1
 enum {
     FINDER_BUDGET = 0 CPY_OUTCOMES(FINDER_ONE), /* for what pystrobe may use: finder_refuse */
+    FINDER_OWNER, /* for what other processes of its owner do: finder_refuse_owner */
     FINDER_REASONS
 };
 #undef FINDER_ONE
@@ -96,6 +98,9 @@ void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, co
  * and so on up to an hour. */
 void finder_refuse(struct finder *finder, struct proc_id id, const struct err *err,
                    uint64_t now_ns);
+
+/* The same because processes of its owner (owner.h) block those that read them. Not logged. */
+void finder_refuse_owner(struct finder *finder, struct proc_id id, uint64_t now_ns);
 
 /* The metric label of a reason, e.g. "nomem", "budget". Never NULL. */
 const char *finder_reason_label(size_t reason);

@@ -270,18 +270,20 @@ static void apply_target_settings(const struct matcher *matcher, const struct co
 bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_profile *out)
 {
     const struct rule *rule;
+    bool found = false;
 
     proc_info_begin(matcher->info, pid);
     for (size_t i = 0; i < matcher->count; i++) {
         rule = &matcher->rules[i];
         if (against(matcher, &rule->when, true) || against(matcher, &rule->unless, false))
             continue;
-        if (naming_is_disabled(matcher->info))
-            return false;
-        apply_target_settings(matcher, rule->target, out);
-        return !proc_info_is_unknown(matcher->info);
+        found = !naming_is_disabled(matcher->info);
+        if (found)
+            apply_target_settings(matcher, rule->target, out);
+        break;
     }
-    return false;
+    out->unknown = proc_info_is_unknown(matcher->info);
+    return found && !out->unknown;
 }
 
 void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out)

@@ -18,7 +18,7 @@ void matcher_free(struct matcher *matcher);
  * it fits no target. NULL: it is read here. */
 void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader);
 
-/* The first target all of whose conditions a process fulfils. False: none. */
+/* The first target all of whose conditions a process fulfils. False: none, or out->unknown. */
 MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid,
                                struct target_profile *out);
 

@@ -140,12 +140,18 @@ static struct blocking_owner *find_owner(struct proc_reader *reader, uint64_t ow
     return NULL;
 }
 
+/* Whom a child is blamed on: samplers that the same owner blocks are counted apart. */
+static uint64_t blame(uint64_t owner)
+{
+    return owner ? ~owner : 0;
+}
+
 /* True if processes of that owner are not to be read now. */
 static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t now_ns)
 {
     struct blocking_owner *entry = find_owner(reader, owner);
 
-    if (child_process_left_by(owner) >= BLOCKS_FREE)
+    if (child_process_left_by(blame(owner)) >= CHILD_PROCESS_OWNER_MAX)
         return true;
     if (!entry)
         return false;
@@ -311,7 +317,7 @@ static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
     if (reader->answered)
         return reader->answer.found ? PROC_READER_OK : PROC_READER_FAILED;
     now_ns = clock_mono_ns();
-    reader->child.blamed = *blocked ? owner : 0;
+    reader->child.blamed = *blocked ? blame(owner) : 0;
     end_child(reader, now_ns);
     if (!*blocked) /* it has ended by itself, or got no CPU time */
         reader->next_start_ns = now_ns + START_PAUSE_NS;

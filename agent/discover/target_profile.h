@@ -22,7 +22,8 @@ struct target_profile {
     enum service_split split;
     size_t max_split; /* most processes or threads that a profile splits; 0: no limit */
     struct sample_options options;
-    uint32_t owner; /* whose it is, in bits of owner.h; 0: not known */
+    uint64_t owner; /* whose it is: see owner.h; 0: not known */
+    bool unknown;   /* what decides could not be read: no answer in time */
 };
 
 #endif

@@ -64,7 +64,7 @@ bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
            made_up_row(service, overflow_name, &service->overflow_row);
 }
 
-void service_set_owner(struct service *service, uint32_t owner, double bytes)
+void service_set_owner(struct service *service, uint64_t owner, double bytes)
 {
     if (owner == 0 || (service->owner != 0 && bytes <= service->owner_bytes))
         return;

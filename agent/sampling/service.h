@@ -55,7 +55,7 @@ struct service {
     uint32_t overflow_row; /* stands for all stacks that there is no room for */
     char python[32];       /* the version that its processes run */
     uint32_t missing;      /* what a version of them does not tell: see sample_options.h */
-    uint32_t owner;        /* of the process that adds most to the profile; 0: not known */
+    uint64_t owner;        /* of the process that adds most to the profile; 0: not known */
     double owner_bytes;    /* that this one adds in a minute */
     struct service *next;
 };
@@ -89,7 +89,7 @@ MUST_CHECK struct service *services_get_labelled(struct services *services, cons
                                                  uint64_t now_ns);
 
 /* Says that a process of that owner adds so many bytes to the profile in a minute. */
-void service_set_owner(struct service *service, uint32_t owner, double bytes);
+void service_set_owner(struct service *service, uint64_t owner, double bytes);
 
 /* Says which interpreter runs in a process of the service. */
 void service_set_python(struct service *service, const struct cpy_info *info);

@@ -249,6 +249,13 @@ void state_line(const struct state *state, struct buf *out)
         buf_add_str(out, "; the last reload FAILED");
 }
 
+static const char *reason_text(size_t reason)
+{
+    return reason == FINDER_BUDGET  ? "max_cpu, max_memory"
+           : reason == FINDER_OWNER ? "others of their owner block samplers"
+                                    : cpy_rc_text((enum cpy_rc)reason);
+}
+
 /* The processes that cannot be sampled now, by reason; nothing if there are none. */
 static void left_out_text(const struct supervisor_stats *s, struct buf *out)
 {
@@ -256,8 +263,7 @@ static void left_out_text(const struct supervisor_stats *s, struct buf *out)
 
     for (size_t i = CPY_OK + 1; i < FINDER_REASONS; i++)
         if (s->left_out[i] > 0) {
-            buf_add_fmt(out, "%s%zu (%s)", before, s->left_out[i],
-                        i == FINDER_BUDGET ? "max_cpu, max_memory" : cpy_rc_text((enum cpy_rc)i));
+            buf_add_fmt(out, "%s%zu (%s)", before, s->left_out[i], reason_text(i));
             before = ", ";
         }
     if (before[0] == ',')

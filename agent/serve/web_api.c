@@ -13,6 +13,7 @@
 
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
+#include "agent/proc/owner.h"
 #include "agent/report/flame_json.h"
 #include "agent/sampling/service.h"
 #include "agent/serve/web_internal.h"
@@ -59,18 +60,18 @@ static void leave_store(const struct web_request *request, char *path)
     (void)pthread_mutex_unlock(&request->store->lock);
 }
 
-/* The answer is what `argv` prints, or the reason that it prints when it fails. */
-static void answer_printed(const struct web_request *request, char *const *argv, unsigned seconds,
+/* The answer is what a command prints, or the reason that it prints when it fails. */
+static void answer_printed(const struct web_request *request,
+                           const struct child_process_command *command, unsigned seconds,
                            struct web_answer *answer)
 {
     const struct child_process_limits limits = {clock_mono_ns() + seconds * NS_PER_S,
                                                 request->stop};
-    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = false};
     struct buf *body = &answer->body;
     char reason[400];
 
     web_takes(request, seconds);
-    if (child_process_run(&command, &limits, body)) {
+    if (child_process_run(command, &limits, body)) {
         answer->type = json;
         return;
     }
@@ -86,10 +87,11 @@ void web_api_services(const struct web_request *request, struct web_answer *answ
 {
     char *path = enter_store(request, answer);
     char *argv[] = {(char[]){"pystrobe"}, (char[]){"browse"}, (char[]){"services"}, path, NULL};
+    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = false};
 
     if (!path)
         return;
-    answer_printed(request, argv, STORE_QUERY_SECONDS, answer);
+    answer_printed(request, &command, STORE_QUERY_SECONDS, answer);
     leave_store(request, path);
 }
 
@@ -104,6 +106,7 @@ static void answer_range(const struct web_request *request, const char *what, bo
 {
     const struct web_words words = {get_word, request};
     struct web_command command;
+    const struct child_process_command run = {CHILD_PROCESS_SELF, command.argv, .errors = false};
     struct web_query query;
     struct err err = {""};
     char *path;
@@ -120,7 +123,7 @@ static void answer_range(const struct web_request *request, const char *what, bo
         query.type[0] = '\0';
     }
     web_query_command(path, query.compares ? "difference" : what, &query, &command);
-    answer_printed(request, command.argv, STORE_QUERY_SECONDS, answer);
+    answer_printed(request, &run, STORE_QUERY_SECONDS, answer);
     leave_store(request, path);
 }
 
@@ -173,6 +176,7 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
                     (char[]){"--program"},
                     word,
                     NULL};
+    struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = false};
     struct program program;
     long pid = 0;
 
@@ -184,7 +188,11 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
     }
     (void)snprintf(number, sizeof(number), "%ld", pid);
     program_format(&program, word);
-    answer_printed(request, argv, THREADS_SECONDS, answer);
+    command.blamed = proc_owner((pid_t)pid);
+    if (child_process_left_by(command.blamed) >= CHILD_PROCESS_OWNER_MAX)
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "process %ld cannot be read now", pid);
+    else
+        answer_printed(request, &command, THREADS_SECONDS, answer);
 }
 
 /* Appends the flame graph of a pulled profile. */

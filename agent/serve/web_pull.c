@@ -13,6 +13,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/host/version.h"
+#include "agent/proc/owner.h"
 #include "agent/sampling/service.h"
 #include "agent/serve/web_internal.h"
 
@@ -184,13 +185,16 @@ static void add_dump(const struct program *program, const char *word, const char
                     (char *)(uintptr_t)word,
                     (char *)(uintptr_t)value,
                     NULL};
-    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = !word};
+    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = !word,
+                                                  .blamed = proc_owner(program->id.pid)};
     struct buf text;
 
     (void)snprintf(number, sizeof(number), "%d", (int)program->id.pid);
     program_format(program, identity);
     buf_init(&text, WEB_TEXT_MAX);
-    if (!child_process_run(&command, limits, &text) && !word && text.size == 0)
+    if ((child_process_left_by(command.blamed) >= CHILD_PROCESS_OWNER_MAX ||
+         !child_process_run(&command, limits, &text)) &&
+        !word && text.size == 0)
         buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)program->id.pid);
     buf_add(out, text.data, text.size);
     if (text.size > 0)

@@ -78,8 +78,8 @@ struct report_rows {
     struct labels labels;
     char python[32];
     uint64_t period_ns;
-    double owner_bytes; /* see struct service */
-    uint32_t owner;
+    uint64_t owner; /* and owner_bytes: see struct service */
+    double owner_bytes;
     uint8_t begins; /* not 0: first piece of an interval, the encoder has new tables */
 };
 

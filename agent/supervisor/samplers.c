@@ -11,6 +11,37 @@
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
+bool supervisor_refuses_owner(uint64_t owner)
+{
+    return child_process_left_by(owner) >= CHILD_PROCESS_OWNER_MAX;
+}
+
+static struct assignment *find_of_owner(const struct supervisor *f, uint64_t owner)
+{
+    for (size_t i = 0; i < f->assignments.count; i++)
+        if (f->assignments.items[i].profile.owner == owner)
+            return &f->assignments.items[i];
+    return NULL;
+}
+
+/* Stops sampling all processes of an owner, of which the last one to block a sampler was `pid`. */
+static void refuse_owner(struct supervisor *f, uint64_t owner, pid_t pid, uint64_t now_ns)
+{
+    struct assignment *assignment;
+    struct proc_id id;
+
+    log_line(LOG_LEVEL_WARNING,
+             "process %d and others of its owner (a container, the sessions of a user, or a user "
+             "in a cgroup) block samplers, and these do not end: none of them is sampled until "
+             "they have",
+             (int)pid);
+    while ((assignment = find_of_owner(f, owner))) {
+        id = assignment->id;
+        supervisor_drop(f, id);
+        finder_refuse_owner(f->finder, id, now_ns);
+    }
+}
+
 /* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
  * that it read. */
 static void stop_lost_sampler(struct supervisor *f, struct sampler_process *sampler, bool failed,
@@ -20,7 +51,9 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
     pid_t pid = child_process_reads(&sampler->child);
     struct assignment *assignment = pid ? assignments_reading(&f->assignments, sampler, pid) : NULL;
     const struct quarantine_entry *entry = NULL;
+    const uint64_t owner = assignment && blame ? assignment->profile.owner : 0;
 
+    sampler->child.blamed = owner;
     sampler_process_stop(sampler, failed, now_ns, &f->ended);
     assignments_unsend(&f->assignments, sampler);
     if (assignment && blame)
@@ -31,6 +64,8 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
                  "process %d %s the sampler that read it; it is sampled apart from all others from "
                  "now on, and tried ever more rarely",
                  (int)pid, failed ? "crashed" : "blocked");
+    if (owner && supervisor_refuses_owner(owner))
+        refuse_owner(f, owner, pid, now_ns);
 }
 
 void supervisor_replace_ended(struct supervisor *f, struct sampler_process *sampler)

@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/proc/owner.h"
 #include "agent/sampling/clock_step.h"
 #include "agent/supervisor/supervisor_internal.h"
 
@@ -53,14 +55,20 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
 {
     struct supervisor *f = ctx;
     uint64_t now_ns = clock_mono_ns();
+    struct sampler_process *apart = &f->samplers[QUARANTINE_SAMPLER];
     struct assignment *assignment;
 
+    if (supervisor_refuses_owner(profile->owner)) {
+        finder_refuse_owner(f->finder, id, now_ns);
+        return;
+    }
     if (f->budget.memory_ns != 0) {
         supervisor_refuse(f, id, "left out: pystrobe uses too much memory (max_memory)", now_ns);
         return;
     }
-    assignment = assignments_add(&f->assignments, id, profile, supervisor_least_busy(f),
-                                 &f->samplers[QUARANTINE_SAMPLER]);
+    assignment = assignments_add(
+        &f->assignments, id, profile,
+        child_process_left_by(profile->owner) ? apart : supervisor_least_busy(f), apart);
     if (!assignment) {
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;

@@ -53,6 +53,10 @@ void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const char *why,
                        uint64_t now_ns);
 
+/* True if so many samplers do not end that processes of this owner block that no other of them is
+ * sampled. */
+bool supervisor_refuses_owner(uint64_t owner);
+
 /* Handles a sampler that has ended by itself, or with whom there is no talking: it is killed, and
  * this is called again once it has ended. It will be restarted. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);

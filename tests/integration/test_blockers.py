@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes on a file system that does not answer, of another user: others are sampled, and the agent ends."""
 
+import contextlib
 import os
 import random
+import signal
+import subprocess
 import time
 
 import pytest
@@ -18,6 +21,7 @@ from test_metrics import ask, free_port, parse
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 STOP_S = 5  # stop_timeout, as it is by default
 MORE_S = 2
+OWNER_MAX, SAMPLERS = 3, 5  # of child_process.h; of supervisor.h, and the one of those in quarantine
 INI = """
 [agent]
 rate = 50Hz
@@ -106,6 +110,16 @@ def scene(pystrobe, agent, start, tmp_path):
     return lambda: Scene(pystrobe, agent, start, tmp_path)
 
 
+def stuck_children(pid):
+    """Its children that not even SIGKILL has ended, or that nobody has reaped."""
+    found = []
+    for child in live.children_of(pid):
+        with contextlib.suppress(OSError):
+            if live.state_of(child, child) in "DZ":
+                found.append(child)
+    return found
+
+
 def is_stuck(pid):
     """True if it sleeps where no signal but SIGKILL ends it."""
     return live.state_of(pid, pid) == "D"
@@ -142,3 +156,51 @@ def test_a_dump_of_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead, nobod
     done = pystrobe.run("dump", "--pid", pid)
     assert done.returncode == 69, done.stderr
     assert time.monotonic() - began < 30
+
+
+def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
+    """New processes block samplers over and over. Once the file system is gone all is as before."""
+    if subprocess.run(["/usr/bin/python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).returncode:
+        pytest.skip("the frames of this Python lie elsewhere")
+    files = dead()
+    one = scene()
+    one.run.wait_for([one.pid])
+    pid = nobodys([*python_of("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()["pid"]
+    one.run.wait_for_line("no process of this user in this cgroup is sampled")
+
+    most, until = 0, time.monotonic() + 15
+    before = one.profiles()
+    share = one.share_of_samples(5)
+    while time.monotonic() < until:
+        most = max(most, len(stuck_children(one.run.process.pid)))
+        time.sleep(0.05)
+    assert one.profiles() > before
+    assert status(one.pystrobe, one.folder)["left_out"]["owner"] > 0
+    text = one.pystrobe.run("status", "--socket", one.folder / "control").stdout
+    assert "(others of their owner block samplers)" in text
+
+    os.kill(pid, signal.SIGUSR1)
+    files.__exit__()
+    live.wait_until(lambda: not stuck_children(one.run.process.pid), "all are reaped", 0.2)
+    live.wait_until(lambda: one.samples(pid), "others of that user are sampled again", 0.2)
+    print("%d stuck at most, %.0f %% of the samples" % (most, 100 * share))
+    assert OWNER_MAX <= most <= OWNER_MAX + SAMPLERS
+    assert share > 0.9
+    assert one.run.stop()[0] == 0
+
+
+def test_the_end_waits_for_no_sampler_that_not_even_sigkill_ends(scene, dead, nobodys):
+    files = dead()
+    one = scene()
+    one.run.wait_for([one.pid])
+    nobodys([*python_of("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()
+    one.run.wait_for_line("no process of this user in this cgroup is sampled")
+    before = one.profiles()
+
+    began = time.monotonic()
+    one.run.process.send_signal(signal.SIGTERM)
+    code, took_s = one.run.process.wait(live.DEADLINE_S), time.monotonic() - began
+    files.__exit__()  # its samplers hold the other end of the agent's log
+    print("the end took %.2f s" % took_s)
+    assert code == 0 and took_s < STOP_S + MORE_S
+    assert one.profiles() > before

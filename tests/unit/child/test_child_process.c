@@ -356,6 +356,26 @@ static void one_that_cannot_be_killed_is_counted_until_it_ends(void **state)
     await_reaped(pid);
 }
 
+static void one_that_does_not_end_counts_against_its_owner(void **state)
+{
+    struct child_process child;
+    pid_t pid;
+
+    (void)state;
+    start_unkillable(&child);
+    pid = child.pid;
+    child.blamed = 7;
+    assert_int_equal(child_process_left_by(7), 0);
+    child_process_end(&child, start_ns);
+    assert_int_equal(child_process_left(), 1);
+    assert_int_equal(child_process_left_by(7), 1);
+    assert_int_equal(child_process_left_by(8), 0);
+
+    AWAIT(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
+    AWAIT(child_process_left_by(7) == 0);
+    await_reaped(pid);
+}
+
 static void too_many_that_do_not_end_stop_further_ones(void **state)
 {
     char *argv[] = {own_path, (char[]){"rest"}, NULL};
@@ -626,6 +646,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_program_that_is_not_there_is_told),
         cmocka_unit_test(an_ended_helper_is_gone),
         cmocka_unit_test(one_that_cannot_be_killed_is_counted_until_it_ends),
+        cmocka_unit_test(one_that_does_not_end_counts_against_its_owner),
         cmocka_unit_test(too_many_that_do_not_end_stop_further_ones),
         cmocka_unit_test(keeps_what_is_printed),
         cmocka_unit_test(tells_a_failure),

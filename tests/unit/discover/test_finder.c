@@ -26,6 +26,7 @@ struct scene {
     pid_t child;
     int gate; /* closing it lets the child go on */
     const char *wanted;
+    bool unknown; /* what it is cannot be read */
     int looks, takes, losses;
     struct proc_id id;
 };
@@ -35,13 +36,13 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ta
     struct scene *scene = ctx;
     char exe[PROC_COMMAND_MAX];
 
-    (void)out;
     (void)stat;
+    out->unknown = scene->unknown;
     if (pid != scene->child)
         return false;
     scene->looks++;
     proc_executable(pid, exe);
-    return strstr(exe, scene->wanted);
+    return !scene->unknown && strstr(exe, scene->wanted);
 }
 
 static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
@@ -417,10 +418,38 @@ static void takes_again_for_lack_of_descriptors_and_counts_that(void **state)
     assert_int_equal(stats.left_out[FINDER_BUDGET], 1);
     assert_string_equal(finder_reason_label(FINDER_BUDGET), "budget");
     assert_string_equal(finder_reason_label(CPY_NOMEM), "nomem");
+    SCAN_UNTIL(&scene, scene.takes == 3);
+    finder_refuse_owner(scene.finder, scene.id, scene.now_ns);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.left_out[FINDER_BUDGET], 0);
+    assert_int_equal(stats.left_out[FINDER_OWNER], 1);
+    assert_string_equal(finder_reason_label(FINDER_OWNER), "owner");
     kill_child(&scene);
     scan_after(&scene, 6 * NS_PER_S); /* it is not in /proc any more */
     finder_stats(scene.finder, &stats);
-    assert_int_equal(stats.left_out[FINDER_BUDGET], 0);
+    assert_int_equal(stats.left_out[FINDER_OWNER], 0);
+    end(&scene);
+}
+
+static void asks_again_soon_where_the_answer_could_not_be_read(void **state)
+{
+    struct scene scene;
+    int looks;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    scene.unknown = true;
+    open_gate(&scene);
+    SCAN_UNTIL(&scene, scene.looks > 0);
+    for (int i = 0; i < 8; i++) {
+        looks = scene.looks;
+        scan_after(&scene, 11 * NS_PER_S);
+        assert_true(scene.looks > looks);
+    }
+
+    scene.unknown = false;
+    scan_after(&scene, 11 * NS_PER_S);
+    assert_int_equal(scene.takes, 1);
     end(&scene);
 }
 
@@ -528,6 +557,7 @@ int main(void)
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
         cmocka_unit_test(takes_again_what_was_put_off),
         cmocka_unit_test(takes_again_for_lack_of_descriptors_and_counts_that),
+        cmocka_unit_test(asks_again_soon_where_the_answer_could_not_be_read),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),
         cmocka_unit_test(lets_go_of_a_taken_process_that_execs),
         cmocka_unit_test(lets_go_of_what_execs_the_same_program_at_the_same_addresses),

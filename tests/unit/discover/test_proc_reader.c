@@ -156,8 +156,10 @@ static void names_no_process_that_has_ended(void **state)
     size_t size;
 
     (void)state;
-    while (pid == 0)
+    if (pid == 0) {
         (void)pause();
+        _exit(0);
+    }
     assert_int_equal(
         proc_reader_file(reader, pid, PROC_READER_CMDLINE, answer, sizeof(answer), &size),
         PROC_READER_UNKNOWN);
