@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* async.c - see async.h. */
 #include "agent/dump/async.h"
-#include "agent/child/command_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,15 +86,13 @@ static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
     return good;
 }
 
-static bool write_text(struct buf *out, pid_t pid, const struct cpy_info *info,
+static bool write_text(struct buf *out, pid_t pid, const char *command, const struct cpy_info *info,
                        const struct async_tasks *tasks, bool all)
 {
-    char command[PROC_COMMAND_MAX];
     size_t i, running = 0;
 
     for (i = 0; i < tasks->count; i++)
         running += tasks->tasks[i].running;
-    (void)command_line_read(pid, command);
     buf_add_fmt(out, "Process %d: %s\nPython %s\n%zu asyncio task%s, %zu running", (int)pid,
                 command, info->version, tasks->count, tasks->count == 1 ? "" : "s", running);
     if (tasks->torn)
@@ -127,8 +124,8 @@ static int report_async_failure(pid_t pid, enum cpy_rc rc, const struct cpy_info
     return rc == CPY_NOMEM ? EXIT_FAILED : rc == CPY_DENIED ? EXIT_NO_PERMISSION : EXIT_UNAVAILABLE;
 }
 
-int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat, bool all,
-               bool json)
+int dump_async(pid_t pid, const char *command, struct cpy_target *target,
+               struct heartbeat *heartbeat, bool all, bool json)
 {
     const struct cpy_info *info = cpy_info(target);
     struct async_tasks tasks;
@@ -147,7 +144,7 @@ int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat
     buf_init(&out, OUTPUT_MAX);
     if (rc == CPY_OK) {
         good = json ? write_json(&out, pid, info, &tasks, all)
-                    : write_text(&out, pid, info, &tasks, all);
+                    : write_text(&out, pid, command, info, &tasks, all);
         status = print_async_output(&out, good, tasks.torn);
     } else {
         status = report_async_failure(pid, rc, info);

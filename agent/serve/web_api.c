@@ -164,8 +164,13 @@ static bool is_target(const struct web_request *request, pid_t pid)
 void web_api_threads(const struct web_request *request, struct web_answer *answer)
 {
     char number[16];
-    char *argv[] = {(char[]){"pystrobe"}, (char[]){"dump"}, (char[]){"--json"},
-                    (char[]){"--pid"},    number,           NULL};
+    char *argv[] = {(char[]){"pystrobe"},
+                    (char[]){"dump"},
+                    (char[]){"--alone"},
+                    (char[]){"--json"},
+                    (char[]){"--pid"},
+                    number,
+                    NULL};
     struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = false};
     long pid = 0;
 

@@ -175,14 +175,9 @@ static void add_dump(pid_t pid, const char *word, const char *value,
                      const struct child_process_limits *limits, struct buf *out)
 {
     char number[16];
-    char *argv[] = {(char[]){"pystrobe"},
-                    (char[]){"dump"},
-                    (char[]){"--no-source"},
-                    (char[]){"--pid"},
-                    number,
-                    (char *)(uintptr_t)word,
-                    (char *)(uintptr_t)value,
-                    NULL};
+    char *argv[] = {(char[]){"pystrobe"},    (char[]){"dump"},         (char[]){"--alone"},
+                    (char[]){"--no-source"}, (char[]){"--pid"},        number,
+                    (char *)(uintptr_t)word, (char *)(uintptr_t)value, NULL};
     const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = !word,
                                                   .blamed = proc_owner(pid)};
     struct buf text;
