@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/child/command_line.h"
 #include "agent/host/exits.h"
 #include "agent/host/log.h"
 #include "agent/proc/cmdline.h"
@@ -229,6 +230,16 @@ void options_service(char **argv, char *out, size_t size)
         words[count] = argv[count];
     words[count] = NULL;
     cmdline_name(words, out, size);
+}
+
+bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX])
+{
+    const bool may = command_line_read(pid, out_command);
+
+    if (!may)
+        (void)fprintf(stderr, "pystrobe: process %d cannot be read: whoever does waits for ever\n",
+                      (int)pid);
+    return may;
 }
 
 int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct err *err)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/proc/proc.h"
 #include "agent/proc/ptrace_access.h"
 #include "base/err.h"
 #include "conf/conf.h"
@@ -72,6 +73,9 @@ MUST_CHECK bool options_store(char *out, size_t size);
 
 /* What to call the service of a command line: its script or module, else the program. */
 void options_service(char **argv, char *out, size_t size);
+
+/* Reads the command line of a process. False: whoever reads the process waits for ever; says so. */
+MUST_CHECK bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX]);
 
 /* Says why a process could not be opened, and the cure where it was denied; gives the exit status.
  */

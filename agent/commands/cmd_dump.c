@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/child/command_line.h"
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/async.h"
@@ -44,6 +43,7 @@ enum { OUTPUT_MAX = 256 << 20 };
 struct request {
     struct dump_request take;
     bool json, no_source;
+    bool alone;             /* start no process: the caller ends this one, and waits for no other */
     uint32_t colour;        /* enum colour_when */
     uint32_t threads, mode; /* CPY_STATUS_ bits; 0: all */
     uint32_t tasks;         /* enum async_what */
@@ -210,19 +210,19 @@ static int dump_process(struct session *session)
     enum cpy_rc rc;
     int status;
 
-    if (!command_line_read(request->take.pid, session->command)) {
-        (void)fprintf(stderr, "pystrobe: process %d cannot be read: whoever does waits for ever\n",
-                      (int)request->take.pid);
+    if (!request->alone && !options_may_read(request->take.pid, session->command))
         return EXIT_UNAVAILABLE;
-    }
     read_watchdog_start(NULL, NULL);
     heartbeat_begin_read(heartbeat, request->take.pid, clock_mono_ns());
+    if (request->alone)
+        proc_command_line(request->take.pid, session->command);
     rc = cpy_open(request->take.pid, &target, &err);
     if (rc != CPY_OK)
         return open_failed(session, rc, &err);
-    status = request->tasks != ASYNC_NONE ? dump_async(&session->held, target, heartbeat,
-                                                       request->tasks == ASYNC_ALL, request->json)
-                                          : dump_threads(session, target, heartbeat);
+    status = request->tasks != ASYNC_NONE
+                 ? dump_async(&session->held, session->command, target, heartbeat,
+                              request->tasks == ASYNC_ALL, request->json)
+                 : dump_threads(session, target, heartbeat);
     cpy_close(target);
     return status;
 }
@@ -238,6 +238,7 @@ static const struct option_row rows[] = {
     {"gc", 'g', OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_GC},
     {"positions", 0, OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_POSITIONS},
     {"opcodes", 0, OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_OPCODES},
+    {"alone", 0, OPTION_FLAG, FIELD(alone)}, /* for pystrobe agent, not for people */
     {"pause", 0, OPTION_FLAG, FIELD(take.pause)},
     {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
     {"color", 0, OPTION_WORD, FIELD(colour), .words = colour_words},

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/child/child_process.h"
+#include "agent/cli/options.h"
 #include "agent/cli/output.h"
 #include "agent/cli/record_request.h"
 #include "agent/cli/record_sources.h"
@@ -451,6 +452,7 @@ int cmd_record(int argc, char **argv)
     struct record_request request = {.rate_hz = 100, .output = "profile.pb.gz"};
     struct run run = {.request = &request, .selection = &request.selection};
     struct err err = {""};
+    char command[PROC_COMMAND_MAX];
     int status;
 
     if (!record_request_read(argc, argv, help, &request, &status))
@@ -462,6 +464,8 @@ int cmd_record(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR);
     request.selection.profile = (struct target_profile){
         .rate_hz = request.rate_hz, .split = request.split, .options = request.options};
+    if (request.selection.pid && !options_may_read(request.selection.pid, command))
+        return EXIT_UNAVAILABLE;
     request.selection.reader = proc_reader_new(CHILD_PROCESS_SELF);
     if (!request.selection.reader || !target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);

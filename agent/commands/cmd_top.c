@@ -373,6 +373,7 @@ int cmd_top(int argc, char **argv)
     static const struct option_table table = {.rows = rows, .help = help, .ends_at_word = true};
     struct request request = {.delay_ns = NS_PER_S, .rate_hz = 100};
     struct run run = {.request = &request, .selection = &request.selection};
+    char command[PROC_COMMAND_MAX];
     int status;
 
     if (!option_table_read(&table, argc, argv, &request, &status))
@@ -385,6 +386,8 @@ int cmd_top(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR);
     request.selection.profile =
         (struct target_profile){.rate_hz = request.rate_hz, .split = SPLIT_THREAD};
+    if (request.selection.pid && !options_may_read(request.selection.pid, command))
+        return EXIT_UNAVAILABLE;
     request.selection.reader = proc_reader_new(CHILD_PROCESS_SELF);
     if (!request.selection.reader || !target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* async.c - see async.h. */
 #include "agent/dump/async.h"
-#include "agent/child/command_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,15 +87,13 @@ static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
     return good;
 }
 
-static bool write_text(struct buf *out, pid_t pid, const struct cpy_info *info,
+static bool write_text(struct buf *out, pid_t pid, const char *command, const struct cpy_info *info,
                        const struct async_tasks *tasks, bool all)
 {
-    char command[PROC_COMMAND_MAX];
     size_t i, running = 0;
 
     for (i = 0; i < tasks->count; i++)
         running += tasks->tasks[i].running;
-    (void)command_line_read(pid, command);
     buf_add_fmt(out, "Process %d: %s\nPython %s\n%zu asyncio task%s, %zu running", (int)pid,
                 command, info->version, tasks->count, tasks->count == 1 ? "" : "s", running);
     if (tasks->torn)
@@ -129,26 +126,26 @@ static int report_async_failure(pid_t pid, enum cpy_rc rc, const struct cpy_info
 }
 
 /* Writes and prints tasks that were read, if they are those of the program that is held. */
-static int print_tasks(const struct held_program *held, const struct cpy_info *info,
-                       const struct async_tasks *tasks, struct heartbeat *heartbeat, bool all,
+static int print_tasks(const struct held_program *held, const char *command,
+                       const struct cpy_info *info, const struct async_tasks *tasks, bool all,
                        bool json)
 {
     const pid_t pid = held->program.id.pid;
+    int status = dump_refuse_changed(held);
     struct buf out;
     bool good;
-    int status;
 
+    if (status != EXIT_OK)
+        return status;
     buf_init(&out, OUTPUT_MAX);
-    good = json ? write_json(&out, pid, info, tasks, all) : write_text(&out, pid, info, tasks, all);
-    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
-    status = dump_refuse_changed(held);
-    if (status == EXIT_OK)
-        status = print_async_output(&out, good, tasks->torn);
+    good = json ? write_json(&out, pid, info, tasks, all)
+                : write_text(&out, pid, command, info, tasks, all);
+    status = print_async_output(&out, good, tasks->torn);
     buf_finish(&out);
     return status;
 }
 
-int dump_async(const struct held_program *held, struct cpy_target *target,
+int dump_async(const struct held_program *held, const char *command, struct cpy_target *target,
                struct heartbeat *heartbeat, bool all, bool json)
 {
     const struct cpy_info *info = cpy_info(target);
@@ -162,10 +159,10 @@ int dump_async(const struct held_program *held, struct cpy_target *target,
         async_tasks_init(&tasks);
         rc = async_tasks_take(&tasks, target);
     }
+    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (rc == CPY_OK) {
-        status = print_tasks(held, info, &tasks, heartbeat, all, json);
+        status = print_tasks(held, command, info, &tasks, all, json);
     } else {
-        heartbeat_end_read(heartbeat);
         status = dump_refuse_changed(held);
         if (status == EXIT_OK)
             status = report_async_failure(held->program.id.pid, rc, info);

@@ -10,11 +10,13 @@
 #include "unwind/cpy.h"
 
 /*
- * Prints the tasks of `target`: all, or those that run and what awaits them; as a tree, or as
- * JSON that pystrobe(8) describes; or says that the process runs another program than the one that
- * is held. Ends the read in the heartbeat once they are read. Gives the exit status.
+ * Prints the tasks of `target`, whose command line is `command`: all, or those that run and what
+ * awaits them; as a tree, or as JSON that pystrobe(8) describes; or says that the process runs
+ * another program than the one that is held. Ends the read in the heartbeat once they are read.
+ * Gives the exit status.
  */
-MUST_CHECK int dump_async(const struct held_program *held, struct cpy_target *target,
-                          struct heartbeat *heartbeat, bool all, bool json);
+MUST_CHECK int dump_async(const struct held_program *held, const char *command,
+                          struct cpy_target *target, struct heartbeat *heartbeat, bool all,
+                          bool json);
 
 #endif

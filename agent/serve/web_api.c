@@ -170,6 +170,7 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
     char number[16], word[PROGRAM_WORD_MAX];
     char *argv[] = {(char[]){"pystrobe"},
                     (char[]){"dump"},
+                    (char[]){"--alone"},
                     (char[]){"--json"},
                     (char[]){"--pid"},
                     number,

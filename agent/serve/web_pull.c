@@ -177,6 +177,7 @@ static void add_dump(const struct program *program, const char *word, const char
     char number[16], identity[PROGRAM_WORD_MAX];
     char *argv[] = {(char[]){"pystrobe"},
                     (char[]){"dump"},
+                    (char[]){"--alone"},
                     (char[]){"--no-source"},
                     (char[]){"--pid"},
                     number,

@@ -61,6 +61,10 @@ def samples_of(told, pid):
     return next(one["samples"] for one in told["targets"] if one["pid"] == pid)
 
 
+def is_sampled(told, pid):
+    return any(one["pid"] == pid and one["state"] == "sampled" for one in told["targets"])
+
+
 def memory_of(pid):
     """Bytes of the process and of all below it; what they share is counted once."""
     found = 0
@@ -171,7 +175,7 @@ def test_all_attacks_at_once_take_nothing_from_anybody(pystrobe, agent, start, o
 
         live.wait_until(lambda: not {"D", "Z"} & set(children_of(run).values()), "all have been reaped", 0.2)
         harmless = live.Target([*ATTACKER, PYTHON, "-c", HARMLESS])
-        run.wait_for([harmless.pid])
+        live.wait_until(lambda: is_sampled(status(pystrobe, folder), harmless.pid), "their processes are sampled again", 0.5)
         harmless.stop()
         after = children_of(run)
 
