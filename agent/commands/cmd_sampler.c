@@ -202,7 +202,8 @@ static void hand_each(struct sampler *s)
     send_each(s);
 }
 
-/* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. */
+/* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. Counts
+ * come first: what each process costs has to get through beside rows that never end. */
 static void send_pending_rows(struct sampler *s)
 {
     const struct service *service;
@@ -210,13 +211,15 @@ static void send_pending_rows(struct sampler *s)
 
     if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
         s->over = true;
+    if (!ipc_channel_waits(&s->channel)) {
+        hand_each(s);
+        hand_counts(s);
+    }
     for (service = engine_services(s->engine); service && !s->over; service = service->next) {
         hand = hand_of(s, service);
         while (hand && !ipc_channel_waits(&s->channel) && hand_piece(s, hand)) {
         }
     }
-    hand_each(s);
-    hand_counts(s);
 }
 
 /* Waits until the supervisor has read what it was sent. */

@@ -305,7 +305,8 @@ static bool may_open(const struct supervisor *f)
 }
 
 /* Gives a process to its sampler if it has not got it, its time has come, and the budget has CPU
- * time to open it. */
+ * time to open it. One that was sampled before does not wait for that: it is no fault of its own
+ * that its sampler was lost. */
 static void look_after(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
     bool quarantined = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER];
@@ -314,7 +315,7 @@ static void look_after(struct supervisor *f, struct assignment *assignment, uint
         end_trial(f, assignment);
     if (!assignment->sent && sampler_process_runs(assignment->sampler) &&
         (!quarantined || now_ns >= assignments_retry_ns(&f->assignments, assignment)) &&
-        may_open(f))
+        (assignment->known || may_open(f)))
         send_take(f, assignment);
 }
 
