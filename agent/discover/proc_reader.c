@@ -102,8 +102,13 @@ static void end_child(struct proc_reader *reader, uint64_t now_ns)
 
 void proc_reader_free(struct proc_reader *reader)
 {
-    if (reader)
-        end_child(reader, clock_mono_ns());
+    const uint64_t now_ns = clock_mono_ns();
+
+    if (reader && reader->runs) { /* it ends by itself if nothing blocks it */
+        ipc_channel_finish(&reader->child.channel);
+        (void)child_process_wait(&reader->child, now_ns + FILE_NS);
+        end_child(reader, now_ns);
+    }
     free(reader);
 }
 
