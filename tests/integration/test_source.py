@@ -285,5 +285,6 @@ def test_a_recording_is_not_lost_to_a_file_system_that_does_not_answer(pystrobe,
     assert kept, "it was drawn before anything was on disk"
     assert recording.returncode == 0, said
     assert said.count("source files did not come within") == 1
-    assert set(sources_of(folder / "out.heatmap.html").values()) == {None}
+    lines = sources_of(folder / "out.heatmap.html")  # of what Python has run to start, there may be some
+    assert [lines[file] for file in lines if file.endswith("/app.py")] == [None]
     assert os.listdir(folder) == ["out.heatmap.html"]
