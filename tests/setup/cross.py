@@ -31,7 +31,7 @@ PACKAGES += [name + ":" + ARCH for name in ("libcurl4-openssl-dev", "libprotobuf
 # These watch live processes of their own, which qemu-user runs as programs of this machine: what
 # they find in memory, in core files and in /proc is the emulator.
 NOT_EMULATED = ["test_command", "test_child_process", "test_otel_context", "test_ptrace_access", "test_hang",
-                "test_hidden", "test_pause", "test_elf", "test_mem"]
+                "test_hidden", "test_pause", "test_elf", "test_mem", "test_find", "test_proc_reader"]
 
 # $1: the root, $2: an empty folder, $3: the packed tree, $4: the build folder, $5: the commands.
 ENTER = r"""
