@@ -10,7 +10,7 @@
 
 #include "agent/proc/proc.h"
 
-/* As proc_command_line, "" if there is none. Gives: false: the process blocks whoever reads it.
+/* Reads what proc_command_line does; "" if there is none. False: the process blocks its readers.
  * Cost: a fork; a second if the process blocks it. */
 bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
 

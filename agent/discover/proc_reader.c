@@ -45,7 +45,7 @@ struct answer {
 
 /*
  * Cache: owners of processes that have blocked a read
- * Key:   hash of user and cgroup
+ * Key:   owner_hash (owner.h)
  * Ends:  when none has blocked for OWNER_MAX_NS after its pause; the oldest makes room
  * Test:  tests/unit/discover/test_proc_reader.c: leaves_an_owner_alone_that_blocks_several
  */
@@ -158,7 +158,7 @@ static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t n
 
     if (child_process_left_by(blame(owner)) >= CHILD_PROCESS_OWNER_MAX)
         return true;
-    if (!entry)
+    if (owner == 0 || !entry)
         return false;
     if (now_ns >= entry->blocked_ns + entry->pause_ns + OWNER_MAX_NS) {
         *entry = reader->owners[--reader->owner_count];
@@ -167,7 +167,7 @@ static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t n
     return now_ns < entry->blocked_ns + entry->pause_ns;
 }
 
-/* The entry of an owner; a new one where there is none. */
+/* Gives the entry of an owner, added if there is none. */
 static struct blocking_owner *get_owner(struct proc_reader *reader, uint64_t owner)
 {
     struct blocking_owner *entry = find_owner(reader, owner);
@@ -240,8 +240,8 @@ static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, u
                  "sampled for now%s",
                  (int)pid,
                  entry->blocks == 1 ? ""
-                                    : ", and other processes of its user and cgroup are read ever "
-                                      "more rarely");
+                                    : ", and other processes of its owner are read ever more "
+                                      "rarely");
 }
 
 static bool take_answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
@@ -307,7 +307,7 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
 
 /* Asks the child. *blocked: it did not answer, and has been killed. */
 static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
-                                     const struct request *request, uint64_t owner, bool *blocked)
+                                     const struct request *request, bool *blocked)
 {
     const uint64_t limit_ns = kind == ASK_CMDLINE || kind == ASK_ENVIRON ? FILE_NS : DIRECTORY_NS;
     uint64_t now_ns = clock_mono_ns();
@@ -322,7 +322,7 @@ static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
     if (reader->answered)
         return reader->answer.found ? PROC_READER_OK : PROC_READER_FAILED;
     now_ns = clock_mono_ns();
-    reader->child.blamed = *blocked ? blame(owner) : 0;
+    reader->child.blamed = *blocked && request->pid ? blame(proc_owner(request->pid)) : 0;
     end_child(reader, now_ns);
     if (!*blocked) /* it has ended by itself, or got no CPU time */
         reader->next_start_ns = now_ns + START_PAUSE_NS;
@@ -337,7 +337,6 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     const struct request request = {.pid = pid, .size = (uint32_t)size};
     enum proc_reader_rc rc;
     struct answer answer;
-    uint64_t owner;
     bool blocked;
 
     out[0] = '\0';
@@ -345,15 +344,14 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     if (!reader)
         return read_here(kind, &request, &answer, out, out_size) ? PROC_READER_OK
                                                                  : PROC_READER_FAILED;
-    owner = reader->owner_count > 0 || child_process_left() ? proc_owner(pid) : 0;
-    if (owner && is_left_alone(reader, owner, clock_mono_ns()))
+    if ((reader->owner_count > 0 || child_process_left() > 0) &&
+        is_left_alone(reader, proc_owner(pid), clock_mono_ns()))
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = size;
-    owner = owner ? owner : proc_owner(pid);
-    rc = ask_child(reader, kind, &request, owner, &blocked);
+    rc = ask_child(reader, kind, &request, &blocked);
     if (blocked)
-        blame_owner(reader, pid, owner, clock_mono_ns());
+        blame_owner(reader, pid, proc_owner(pid), clock_mono_ns());
     if (rc != PROC_READER_UNKNOWN)
         forget_blocker(&reader->blockers, pid);
     if (rc == PROC_READER_OK)
@@ -377,7 +375,7 @@ static enum proc_reader_rc ask_directory(struct proc_reader *reader, enum kind k
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = PROC_READER_USER_MAX;
-    rc = ask_child(reader, kind, request, 0, &blocked);
+    rc = ask_child(reader, kind, request, &blocked);
     *answer = reader->answer;
     if (blocked) {
         reader->next_directory_ns = clock_mono_ns() + DIRECTORY_PAUSE_NS;

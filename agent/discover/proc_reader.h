@@ -5,7 +5,7 @@
  * server is asked.
  *
  * The caller waits up to a deadline. A child that is blocked then is killed, and the next read
- * starts another. The processes of a user and cgroup that has blocked several are read ever more
+ * starts another. The processes of an owner (owner.h) who has blocked several are read ever more
  * rarely, and not at all while children that they block cannot be killed.
  *
  * Shape:   proc_reader_new; proc_reader_file and the others; proc_reader_free. In the child:

@@ -264,7 +264,6 @@ static void explain_foreign(struct mem *mem, const struct maps *maps, struct err
         err_set(err, "it is a 32-bit program, which pystrobe cannot read");
 }
 
-/* `dir_fd`: of a thread that lives. */
 static void begin_search(struct mem *mem, int dir_fd, struct search *out)
 {
     *out =
@@ -272,6 +271,7 @@ static void begin_search(struct mem *mem, int dir_fd, struct search *out)
     loaded_files_init(&out->files);
 }
 
+/* `dir_fd`: of a thread that lives. */
 static enum cpy_rc find_by_maps(struct mem *mem, int dir_fd, struct found *out, struct err *err)
 {
     struct search search;
