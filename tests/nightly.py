@@ -34,7 +34,7 @@ STEPS = {
     "churn": ("10,000 short lives, deaths and pids used anew", ["churn"], r"^(storm: .*|%s)" % COUNTS[1:]),
     "measures": ("tests that measure the machine",
                  ["integration", "PYTEST_ARGS=-m nightly", "WORKERS=1"], COUNTS),
-    "attacks": ("an hour of all attacks at once", ["attacks", "ATTACK_S=3600"], r"^attacks: (.*)$"),
+    "attacks": ("an hour of all attacks at once", ["attacks", "ATTACK_S=1800"], r"^attacks, (.*)$"),
     "packages-measures": ("how soon an installed service starts and ends", ["packages", "PACKAGES_ARGS=-m nightly"], COUNTS),
     "budget": ("limits over minutes", ["budget"], COUNTS),
     "faults": ("outages of minutes", ["faults"], COUNTS),

@@ -319,7 +319,7 @@ budget: pythons $(BUILD)/pystrobe ## measure: what pystrobe may use of CPU time 
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m "nightly or not nightly" tests/integration/test_budget.py
 
-attacks: pythons $(BUILD)/pystrobe ## measure: all that an unprivileged user can do to an agent, at once (ATTACK_S=3600 for an hour; needs root)
+attacks: pythons $(BUILD)/pystrobe ## measure: all that an unprivileged user can do to an agent, at once (ATTACK_S=1800 for an hour; needs root)
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -s -m nightly tests/integration/test_attacks.py
 

@@ -15,6 +15,7 @@ import live
 import servers
 import tempfile
 from agents import Agent
+from dead_files import DeadFiles
 
 PYTHONS, MISSING = live.load_pythons()
 MACHINES = [python for python in PYTHONS if not python["root"]]  # of the machine itself
@@ -208,6 +209,25 @@ def open_folder():
     with tempfile.TemporaryDirectory(prefix="pystrobe-test-", dir="/var/tmp") as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
+
+
+@pytest.fixture
+def dead(open_folder):
+    """dead(*words) mounts a file system that never answers a read: DeadFiles, which end with the test."""
+    mounted = []
+
+    def mount(*words):
+        place = open_folder / "dead"
+        place.mkdir()
+        files = DeadFiles(place, *words)
+        if not files.__enter__():
+            live.unavailable("no FUSE: " + files.reason)
+        mounted.append(files)
+        return files
+
+    yield mount
+    for files in mounted:
+        files.__exit__()
 
 
 @pytest.fixture

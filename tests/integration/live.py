@@ -185,6 +185,12 @@ def wait_until_asleep(pid, tids=None):
     wait_until(are_asleep, "threads of %d fall asleep" % pid)
 
 
+def words_of_target(script):
+    """The words that run a file of tests/targets, whoever runs it: another user may not look into this tree."""
+    with open(os.path.join(TARGETS, script), encoding="utf-8") as file:
+        return ["/usr/bin/python3", "-c", file.read()]
+
+
 def clean_environment(**more):
     """What a target inherits: nothing that bends a Python."""
     return dict({"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
@@ -258,6 +264,12 @@ class Pystrobe:
         """`pystrobe dump --json` of a process, decoded."""
         done = self.run("dump", "--pid", pid, "--json", *words)
         assert done.returncode == 0, "dump ended with %d: %s" % (done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def status(self, socket):
+        """What the agent at that control socket says of itself."""
+        done = self.run("status", "--json", "--socket", socket)
+        assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
 

@@ -86,13 +86,18 @@ def ended_cpu_s(pid):
         return sum(int(word) for word in file.read().rpartition(")")[2].split()[13:15]) / os.sysconf("SC_CLK_TCK")
 
 
-def cpu_s_of(pid):
-    """The CPU time of a process, of all below it, and of its children that have ended."""
-    used = ended_cpu_s(pid)
+def running_cpu_s(pid):
+    """The CPU time of a process and of all below it that run."""
+    used = 0
     for one in family(pid):
         with contextlib.suppress(OSError):
             used += time.clock_gettime(~one << 3 | 2)
     return used
+
+
+def cpu_s_of(pid):
+    """The same with that of its children that have ended."""
+    return running_cpu_s(pid) + ended_cpu_s(pid)
 
 
 def opened_by(watcher):

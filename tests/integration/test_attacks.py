@@ -5,7 +5,7 @@ Each attack has a test of its own where its cure is tested; here they run beside
 seconds. While they run, `ps` hangs on this machine, as does all else that reads each process's command line.
 """
 
-import json
+import contextlib
 import os
 import pathlib
 import re
@@ -21,11 +21,10 @@ from dead_files import DeadFiles
 from doctors import needs_root
 from receiver import Receiver
 
-ATTACKS, TARGETS = os.path.join(live.TREE, "tests", "attacks"), live.TARGETS
 PYTHON = "/usr/bin/python3"
 ATTACKER = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
 ATTACK_S = int(os.environ.get("ATTACK_S", "120"))
-LOCKS, SETTLE_S, LOOK_S, WINDOW_S = 4, 15, 5, 60
+LOCKS, STALLS, SETTLE_S, LOOK_S, WINDOW_S = 4, 5, 15, 5, 60
 RATE_HZ, INTERVAL_S, MAX_CPU, MAX_MEMORY, STOP_S = 19, 5, 0.01, 64 << 20, 10
 HARMLESS = "import sys; print('{}', flush=True); sys.stdin.read()"
 INI = """
@@ -53,10 +52,6 @@ url = %(url)s
 pytestmark = [needs_root, pytest.mark.nightly, pytest.mark.alone]
 
 
-def status(pystrobe, folder):
-    return json.loads(pystrobe.run("status", "--json", "--socket", folder / "control.sock").stdout)
-
-
 def samples_of(told, pid):
     return next(one["samples"] for one in told["targets"] if one["pid"] == pid)
 
@@ -78,11 +73,9 @@ def memory_of(pid):
 
 
 def state_of(pid):
-    """R, S, D, Z ...; None: it is gone."""
-    try:
-        return pathlib.Path("/proc/%d/stat" % pid).read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except OSError:
-        return None
+    """As live.state_of; None: it is gone."""
+    with contextlib.suppress(OSError):
+        return live.state_of(pid, pid)
 
 
 def children_of(agent):
@@ -90,26 +83,27 @@ def children_of(agent):
 
 
 class Attacks:
-    """with Attacks(folder, port): they run. Once it ends, they have ended."""
+    """with Attacks(folder, port, frames): they run. Once it ends, they have ended. `frames`: FILE of dead_frame.py."""
 
-    def __init__(self, folder, port):
+    def __init__(self, folder, port, frames):
+        self.frames = frames
         self.files = DeadFiles(folder / "dead")
         self.folder = folder
         self.port = port
         self.running = []
 
-    def begin(self, name, *words):
-        process = subprocess.Popen([*ATTACKER, PYTHON, name, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def begin(self, script, *words):
+        process = subprocess.Popen([*ATTACKER, *live.words_of_target(script), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.running.append(process)
-        assert process.stdout.readline(), name
+        assert process.stdout.readline(), script
 
     def begin_all(self):
         for i in range(LOCKS):
-            self.begin(TARGETS + "/locked_memory.py", self.folder / "dead" / ("locked%d" % i))
-        self.begin(ATTACKS + "/stalls.py", self.folder / "dead" / "stack")
-        self.begin(ATTACKS + "/sparse.py", self.folder / "theirs" / "sparse")
-        self.begin(TARGETS + "/flood.py", 100)
-        self.begin(ATTACKS + "/requests.py", self.port)
+            self.begin("locked_memory.py", self.folder / "dead" / ("locked%d" % i))
+        self.begin("dead_frame.py", self.folder / "dead" / self.frames, STALLS, "attack")
+        self.begin("sparse.py", self.folder / "theirs" / "sparse")
+        self.begin("flood.py", 100)
+        self.begin("web_flood.py", self.port)
 
     def __enter__(self):
         (self.folder / "dead").mkdir(exist_ok=True)
@@ -158,36 +152,37 @@ class Watch:
         return most
 
 
-def test_all_attacks_at_once_take_nothing_from_anybody(pystrobe, agent, start, open_folder):
+@pytest.mark.parametrize("frames", ["own%d", "shared"])
+def test_all_attacks_at_once_take_nothing_from_anybody(pystrobe, agent, start, open_folder, frames):
     folder, port = open_folder, pages.free_port()
     desk = pages.start_target(start, folder, "desk_quiet.py", "quiet").pid
     with Receiver(profiles.BUILD) as receiver:
         run = agent(INI % {"dir": folder, "port": port, "url": receiver.url, "rate": RATE_HZ, "stop": STOP_S, "interval": INTERVAL_S})
         run.wait_for([desk])
         watch = Watch(run.process.pid, receiver)
-        with Attacks(folder, port):
+        with Attacks(folder, port, frames):
             time.sleep(SETTLE_S)
-            before, began = samples_of(status(pystrobe, folder), desk), time.monotonic()
+            before, began = samples_of(pystrobe.status(folder / "control.sock"), desk), time.monotonic()
             watch.go_on(ATTACK_S)
-            kept = samples_of(status(pystrobe, folder), desk) - before
+            kept = samples_of(pystrobe.status(folder / "control.sock"), desk) - before
             passed = time.monotonic() - began
             during = children_of(run)
 
         live.wait_until(lambda: not {"D", "Z"} & set(children_of(run).values()), "all have been reaped", 0.2)
         harmless = live.Target([*ATTACKER, PYTHON, "-c", HARMLESS])
-        live.wait_until(lambda: is_sampled(status(pystrobe, folder), harmless.pid), "their processes are sampled again", 0.5)
+        live.wait_until(lambda: is_sampled(pystrobe.status(folder / "control.sock"), harmless.pid), "their processes are sampled again", 0.5)
         harmless.stop()
         after = children_of(run)
 
-        with Attacks(folder, port):
+        with Attacks(folder, port, frames):
             time.sleep(SETTLE_S)
             last = children_of(run)
             code, took = run.stop()
         live.wait_until(lambda: not any(map(state_of, last)), "all children have ended", 0.2)
 
-    print("attacks: %.1f %% of samples kept, %d profiles in %.0f s, %.2f %% of a core over the worst minute, %.1f MiB at most, "
+    print("attacks, frames on %s: %.1f %% of samples kept, %d profiles in %.0f s, %.2f %% of a core over the worst minute, %.1f MiB at most, "
           "%d of %d children stuck, %d children after it, ended in %.1f s" % (
-              100 * kept / (RATE_HZ * passed), watch.pushes, passed, 100 * watch.most_cpu(), max(watch.memory) / 2**20,
+              frames, 100 * kept / (RATE_HZ * passed), watch.pushes, passed, 100 * watch.most_cpu(), max(watch.memory) / 2**20,
               list(during.values()).count("D"), len(during), len(after), took))
     assert kept >= 0.9 * RATE_HZ * passed
     assert watch.pushes >= passed / INTERVAL_S / 2

@@ -13,12 +13,9 @@ import pytest
 import live
 import profiles
 from conftest import MACHINES
-from dead_files import DeadFiles
-from doctors import needs_root
-from test_budget import status
+from doctors import NOBODY, needs_root
 from test_metrics import ask, free_port, parse
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 STOP_S = 5  # stop_timeout, as it is by default
 MORE_S = 2
 OWNER_MAX, SAMPLERS = 3, 5  # of child_process.h; of supervisor.h, and the one of those in quarantine
@@ -39,31 +36,6 @@ path = %(folder)s/store
 """
 
 pytestmark = needs_root
-
-
-def python_of(script):
-    """The words that run a file of tests/targets as it is, as somebody who may not look into this tree."""
-    with open(os.path.join(live.TARGETS, script), encoding="utf-8") as file:
-        return ["/usr/bin/python3", "-c", file.read()]
-
-
-@pytest.fixture
-def dead(open_folder):
-    """dead(*words) mounts a file system that never answers a read; .end() ends its server, and so do tests."""
-    mounted = []
-
-    def mount(*words):
-        place = open_folder / "dead"
-        place.mkdir()
-        files = DeadFiles(place, *words)
-        if not files.__enter__():
-            live.unavailable("no FUSE: " + files.reason)
-        mounted.append(files)
-        return files
-
-    yield mount
-    for files in mounted:
-        files.__exit__()
 
 
 @pytest.fixture
@@ -92,7 +64,7 @@ class Scene:
 
     def samples(self, pid=None):
         """How many samples the agent has of it; None: it is not sampled."""
-        found = status(self.pystrobe, self.folder)
+        found = self.pystrobe.status(self.folder / "control")
         return next((target["samples"] for target in found["targets"] if target["pid"] == (pid or self.pid)), None)
 
     def share_of_samples(self, seconds):
@@ -128,7 +100,7 @@ def is_stuck(pid):
 def test_a_process_that_holds_its_mmap_lock_holds_nobody_up(scene, dead, nobodys):
     """Nobody can read its command line, its environment or its maps."""
     files = dead("kill")
-    pid = nobodys([*python_of("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
+    pid = nobodys([*live.words_of_target("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
     live.wait_until(lambda: is_stuck(pid), "it holds its lock")
 
     one = scene()
@@ -138,7 +110,7 @@ def test_a_process_that_holds_its_mmap_lock_holds_nobody_up(scene, dead, nobodys
     share = one.share_of_samples(10)
     live.wait_until(lambda: one.profiles() > before, "a profile")
 
-    found = status(one.pystrobe, one.folder)
+    found = one.pystrobe.status(one.folder / "control")
     assert [target["state"] for target in found["targets"] if target["pid"] == pid] == ["apart"]
     assert parse(ask(one.port, "/metrics")[1])["pystrobe_targets"]['state="apart"'] >= 1  # another test may have one, too
     code, took_s = one.run.stop()
@@ -151,7 +123,7 @@ def test_a_process_that_holds_its_mmap_lock_holds_nobody_up(scene, dead, nobodys
 def test_a_command_about_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead, nobodys, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = dead("kill")
-    pid = nobodys([*python_of("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
+    pid = nobodys([*live.words_of_target("locked_memory.py"), str(files.path / "file")]).read_json()["pid"]
     live.wait_until(lambda: is_stuck(pid), "it holds its lock")
 
     began = time.monotonic()
@@ -168,7 +140,7 @@ def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
     files = dead()
     one = scene()
     one.run.wait_for([one.pid])
-    pid = nobodys([*python_of("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()["pid"]
+    pid = nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file%d"), "4", one.mark]).read_json()["pid"]
     one.run.wait_for_line("none of them is sampled until they have")
 
     most, until = 0, time.monotonic() + 15
@@ -178,7 +150,7 @@ def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
         most = max(most, len(stuck_children(one.run.process.pid)))
         time.sleep(0.05)
     assert one.profiles() > before
-    assert status(one.pystrobe, one.folder)["left_out"]["owner"] > 0
+    assert one.pystrobe.status(one.folder / "control")["left_out"]["owner"] > 0
     text = one.pystrobe.run("status", "--socket", one.folder / "control").stdout
     assert "(others of their owner block samplers)" in text
 
@@ -196,7 +168,7 @@ def test_the_end_waits_for_no_sampler_that_not_even_sigkill_ends(scene, dead, no
     files = dead()
     one = scene()
     one.run.wait_for([one.pid])
-    nobodys([*python_of("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()
+    nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file%d"), "4", one.mark]).read_json()
     one.run.wait_for_line("none of them is sampled until they have")
 
     began = time.monotonic()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pystrobe may use is a promise: max_cpu and max_memory hold, and it is told what that took."""
 
-import json
 import os
 import pathlib
 import re
@@ -37,17 +36,6 @@ path = %(folder)s/store
 """
 
 
-def status(pystrobe, folder):
-    done = pystrobe.run("status", "--json", "--socket", folder / "control")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def cpu_s_of(pid):
-    """What the agent and its samplers have used."""
-    return sum(time.clock_gettime(~one << 3 | 2) for one in profiles.family(pid))
-
-
 @pytest.mark.nightly
 def test_cpu_time_holds_from_the_second_minute_and_the_rate_is_told(pystrobe, agent, start, tmp_path):
     mark = "m%d" % time.time_ns()
@@ -57,10 +45,10 @@ def test_cpu_time_holds_from_the_second_minute_and_the_rate_is_told(pystrobe, ag
     began = time.monotonic()
     watching.wait_for(pids)
     time.sleep(60 - (time.monotonic() - began))
-    first = cpu_s_of(watching.process.pid)
+    first = profiles.running_cpu_s(watching.process.pid)
     time.sleep(120 - (time.monotonic() - began))
-    used = (cpu_s_of(watching.process.pid) - first) / (time.monotonic() - began - 60)
-    told = status(pystrobe, tmp_path)["budget"]
+    used = (profiles.running_cpu_s(watching.process.pid) - first) / (time.monotonic() - began - 60)
+    told = pystrobe.status(tmp_path / "control")["budget"]
     text = pystrobe.run("status", "--socket", tmp_path / "control").stdout
     watching.stop()
 
@@ -90,7 +78,7 @@ def test_memory_holds_without_those_that_add_most_to_profiles(pystrobe, agent, s
     watching.wait_for(pids)
 
     def fits():
-        looks.append(status(pystrobe, tmp_path))
+        looks.append(pystrobe.status(tmp_path / "control"))
         return looks[-1]["budget"]["targets_left_out"] and looks[-1]["budget"]["memory_used_bytes"] <= 16 * MIB
 
     live.wait_until(fits, "it fits", 0.5)
@@ -127,7 +115,7 @@ def test_a_process_that_is_expensive_to_sample_pays_for_that_itself(pystrobe, ag
     watching.wait_for([quiet, flood])
 
     def slowed():
-        told = status(pystrobe, tmp_path)
+        told = pystrobe.status(tmp_path / "control")
         return told["budget"]["targets_slowed"] and {one["pid"]: one for one in told["targets"]}
 
     targets = live.wait_until(slowed, "it is slowed", 0.5)
@@ -154,7 +142,7 @@ def test_what_the_page_reads_counts(pystrobe, agent, start, tmp_path):
             return body if status == 200 else None
 
         told = parse(live.wait_until(text, "metrics", 0.1))
-        return told["process_cpu_seconds_total"][""] - cpu_s_of(watching.process.pid)
+        return told["process_cpu_seconds_total"][""] - profiles.running_cpu_s(watching.process.pid)
 
     before = beside()
     for _ in range(100):
@@ -195,7 +183,7 @@ def test_the_memory_of_who_reads_the_store_for_the_page_counts(pystrobe, agent, 
             ask(port, "/api/graph?service=it&from=0&to=%d" % (1 << 42))
 
     def counts():
-        told = status(pystrobe, tmp_path)["budget"]["memory_used_bytes"]
+        told = pystrobe.status(tmp_path / "control")["budget"]["memory_used_bytes"]
         family = profiles.family(watching.process.pid)
         beside = sum(memory_of(pid) for pid in family if reads_for_the_page(pid))
         own = sum(map(memory_of, family)) - beside

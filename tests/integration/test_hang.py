@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """[target] hang_after: what hangs is told once, with a dump, by a label and a number; what only rests is not."""
 
-import json
 import os
 import re
 import signal
@@ -62,10 +61,6 @@ def begin(start):
         os.kill(pid, signal.SIGKILL)
 
 
-def status(pystrobe, tmp_path):
-    return json.loads(pystrobe.run("status", "--json", "--socket", tmp_path / "control.sock").stdout)
-
-
 def lines_of(run, pid, text):
     return [line for line in run.log if re.search(r"process %d\b.*%s" % (pid, text), line)]
 
@@ -109,7 +104,7 @@ def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent,
     kinds = begin()
     for pid, (kind, _) in kinds.items():
         await_lines(run, pid, "of service shop hangs: ", TIMES.get(kind, 0))
-    now = live.wait_until(lambda: all_told(status(pystrobe, tmp_path), kinds), "a state that has all of them", 0.2)
+    now = live.wait_until(lambda: all_told(pystrobe.status(tmp_path / "control.sock"), kinds), "a state that has all of them", 0.2)
     text = pystrobe.run("status", "--socket", tmp_path / "control.sock").stdout
     for pid, (kind, _) in kinds.items():
         await_lines(run, pid, r"goes on: it hung for \d+ s", TIMES.get(kind, 1) - 1)

@@ -12,10 +12,9 @@ import pytest
 
 import live
 import pages
-from doctors import PYTHON, needs_root
+from doctors import NOBODY, PYTHON, needs_root
 from held import Held, looks_once_more, reads_memory
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # Sleeps in a function of its own until it gets a line, and executes its arguments then.
 TARGET = ("import os, sys\n"
           "def first_program():\n"

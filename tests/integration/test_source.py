@@ -12,11 +12,9 @@ import pytest
 
 import live
 import profiles
-from dead_files import DeadFiles
-from doctors import needs_root
+from doctors import NOBODY, needs_root
 from held import Held, looks_once_more
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 SECRET = "the_root_password = 42"
 # Runs code that says it is from the file in its first argument, for so many seconds of CPU time.
 NAMING = ("import sys, time\n"
@@ -60,25 +58,6 @@ def target():
     for one in running:
         one.kill()
         one.wait()
-
-
-@pytest.fixture
-def dead(tmp_path):
-    """dead(*words) mounts a file system that never answers a read."""
-    mounted = []
-
-    def mount(*words):
-        place = tmp_path / "dead"
-        place.mkdir()
-        files = DeadFiles(place, *words)
-        if not files.__enter__():
-            live.unavailable("no FUSE: " + files.reason)
-        mounted.append(files)
-        return place
-
-    yield mount
-    for files in mounted:
-        files.__exit__()
 
 
 def user_of(pid):
@@ -256,7 +235,7 @@ def test_report_shows_no_lines_of_what_others_have_written(open_pystrobe, secret
 
 @pytest.mark.parametrize("words", [(), ("kill",)], ids=["not even SIGKILL", "nothing but SIGKILL"])
 def test_dump_does_not_wait_for_a_file_system_that_does_not_answer(pystrobe, target, dead, words):
-    process = target(naming(dead(*words) / "app.py", 100))
+    process = target(naming(dead(*words).path / "app.py", 100))
     live.wait_until(lambda: "python" in os.readlink("/proc/%d/exe" % process.pid), "it runs Python")
     time.sleep(live.STOP_S)
     done = subprocess.run([pystrobe.path, "dump", "--pid", str(process.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -268,7 +247,7 @@ def test_dump_does_not_wait_for_a_file_system_that_does_not_answer(pystrobe, tar
 
 
 def test_a_recording_is_not_lost_to_a_file_system_that_does_not_answer(pystrobe, target, dead, tmp_path):
-    process = target(naming(dead() / "app.py", 100))
+    process = target(naming(dead().path / "app.py", 100))
     folder = tmp_path / "out"
     folder.mkdir()
     recording = subprocess.Popen([pystrobe.path, "record", "-d", "100s", "--pid", str(process.pid), "-o",

@@ -3,7 +3,6 @@
 
 import contextlib
 import gzip
-import json
 import pathlib
 import re
 import socket
@@ -65,10 +64,6 @@ def idle(agent, tmp_path):
     return run, port
 
 
-def status(pystrobe, folder):
-    return json.loads(pystrobe.run("status", "--json", "--socket", folder / "control.sock").stdout)
-
-
 @contextlib.contextmanager
 def clients(count, run):
     """Calls run(enough) in so many threads until the end of the block."""
@@ -95,12 +90,12 @@ def test_who_asks_in_a_loop_takes_no_sample_from_anybody(pystrobe, desk, tmp_pat
             answers.append(pages.ask(port, path)[0])
 
     time.sleep(2)
-    before, began, used = status(pystrobe, tmp_path), time.monotonic(), profiles.cpu_s_of(run.process.pid)
+    before, began, used = pystrobe.status(tmp_path / "control.sock"), time.monotonic(), profiles.cpu_s_of(run.process.pid)
     with clients(4, hammer):
         time.sleep(15)
         assert {pages.ask(port, "/healthz")[0] for _ in range(10)} == {200}
     passed = time.monotonic() - began
-    after, used = status(pystrobe, tmp_path), profiles.cpu_s_of(run.process.pid) - used
+    after, used = pystrobe.status(tmp_path / "control.sock"), profiles.cpu_s_of(run.process.pid) - used
     taken = after["targets"][0]["samples"] - before["targets"][0]["samples"]
 
     print("%s: %d answers, %d of them 429, %.2f %% of a core, %.1f samples a second" % (
@@ -329,7 +324,7 @@ def test_slow_readers_of_large_answers_hold_little_and_keep_nobody_out(pystrobe,
         assert pages.ask(port, "/healthz")[:2] == (200, b"ok\n") and pages.ask(port, "/readyz")[0] == 200
     for one in held:
         one.close()
-    told = status(pystrobe, tmp_path)["budget"]
+    told = pystrobe.status(tmp_path / "control.sock")["budget"]
 
     print("slow readers: %d, of %.1f MiB; %.1f MiB more at most; %d of 75 metrics refused" % (
         len(held), size / 2**20, most / 2**20, refused))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs whose stacks block whoever reads them so that not even SIGKILL helps: `dead_frame.py FILE COUNT WORD`.
 
-FILE is a name in integration/dead_files.py, mounted without `kill`. COUNT processes run at a time: each puts a page of a
-file whose name begins so over the frames of a thread, and is replaced by another one after two seconds. Prints {"pid": ..} of the
-parent first; after SIGUSR1 it starts no more of them, but runs a program with the same words that sleeps in peace.
+FILE is a name in integration/dead_files.py, mounted without `kill`. With %d in it, which stands for the pid, each process
+has a file of its own; else all readers but the first wait for its page, and SIGKILL ends them. COUNT processes run at a
+time: each puts a page of the file over the frames of a thread, and is replaced by another one after two seconds. Prints
+{"pid": ..} of the parent first; after SIGUSR1 it starts no more of them, but runs a program with the same words that
+sleeps in peace.
 
 CPython 3.11 and later: a thread's frames lie in chunks of mmap'd memory (Python/pystate.c, push_chunk); the first word of
 a frame object that is not of the heap leads there (Include/internal/pycore_frame.h, f_frame).
@@ -37,7 +39,7 @@ def block(path):
     while not frames:
         time.sleep(0.001)
     time.sleep(0.05)
-    libc.mmap(frames[0] & -PAGE, PAGE, PROTECTION, FIXED_PRIVATE, os.open("%s%d" % (path, os.getpid()), os.O_RDONLY), 0)
+    libc.mmap(frames[0] & -PAGE, PAGE, PROTECTION, FIXED_PRIVATE, os.open(path.replace("%d", str(os.getpid())), os.O_RDONLY), 0)
     time.sleep(3600)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks an agent's HTTP server without end: requests.py PORT.
+"""Asks an agent's HTTP server without end: web_flood.py PORT.
 
 Two clients ask for /metrics and /debug/stacks, one for the end of each answer; 64 connections send a byte now and then.
 """

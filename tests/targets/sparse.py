@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is expensive to open: sparse.py FILE [MARK].
+"""Is expensive to open: sparse.py FILE.
 
 Makes FILE, an ELF file of 4 million symbols that takes no disk, and maps it 2,000 times. A new process does that
 every other second, and ends after ten.
@@ -34,9 +34,10 @@ def write_file(path):
 def live_on(path):
     with open(path, "rb") as file:
         # Neighbours of one file at offsets that follow each other would be one mapping.
-        kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC, offset=0) for _ in range(MAPPINGS)]
-    time.sleep(LIFE_S)
-    os._exit(0 * len(kept))
+        kept = [mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for _ in range(MAPPINGS)]
+        time.sleep(LIFE_S)
+        kept.clear()
+    os._exit(0)
 
 
 write_file(sys.argv[1])
