@@ -8,7 +8,7 @@ import pytest
 
 import live
 from conftest import MACHINES
-from test_budget import sampled, status
+from test_budget import sampled
 from test_metrics import ask, free_port, parse
 
 COUNT = 40
@@ -61,7 +61,7 @@ def test_who_is_left_out_for_lack_of_descriptors_is_told_and_taken_later(pystrob
     assert "warning" in told and re.search(r"\d+ of 64 are in use", told) and "LimitNOFILE" in told and "ulimit -n" in told
 
     def settled():
-        found = status(pystrobe, tmp_path)
+        found = pystrobe.status(tmp_path / "control")
         return found if found["left_out"]["nomem"] + len(sampled(found)) == COUNT and len(sampled(found)) > 8 else None
 
     first = live.wait_until(settled, "all are sampled or counted", 0.2)
@@ -74,8 +74,8 @@ def test_who_is_left_out_for_lack_of_descriptors_is_told_and_taken_later(pystrob
 
     for pid in [pid for pid in own if pid in before] + [pid for pid in own if pid not in before][:COUNT - 8 - len(before)]:
         own.pop(pid).stop()
-    live.wait_until(lambda: sampled(status(pystrobe, tmp_path)) == set(own), "the others are taken", 0.2)
-    live.wait_until(lambda: status(pystrobe, tmp_path)["left_out"]["nomem"] == 0, "none is left out", 0.2)
+    live.wait_until(lambda: sampled(pystrobe.status(tmp_path / "control")) == set(own), "the others are taken", 0.2)
+    live.wait_until(lambda: pystrobe.status(tmp_path / "control")["left_out"]["nomem"] == 0, "none is left out", 0.2)
     watching.stop()
     print("%d of %d processes with 64 descriptors; %d were begun until then" % (len(before), COUNT, attached))
     assert attached <= len(before) + 2  # none was given up for another
@@ -85,8 +85,8 @@ def test_who_is_left_out_for_lack_of_descriptors_is_told_and_taken_later(pystrob
 def test_the_agent_and_its_samplers_raise_their_soft_limit(pystrobe, scene, tmp_path):
     own, watching, _ = scene(SOFT)
     watching.wait_for_line("sampling Python")
-    live.wait_until(lambda: sampled(status(pystrobe, tmp_path)) == set(own), "all are sampled", 0.2)
-    assert not any(status(pystrobe, tmp_path)["left_out"].values())
+    live.wait_until(lambda: sampled(pystrobe.status(tmp_path / "control")) == set(own), "all are sampled", 0.2)
+    assert not any(pystrobe.status(tmp_path / "control")["left_out"].values())
     with open("/proc/%d/limits" % watching.process.pid, encoding="ascii") as file:
         soft, hard = next(line for line in file if line.startswith("Max open files")).split()[3:5]
     assert soft == hard

@@ -126,6 +126,7 @@ def test_a_file_that_is_just_being_written_changes_nothing(pystrobe, agent, star
     one = begin(start, tmp_path, "one")
     run = agent(write_ini(tmp_path))
     run.wait_for([one])
+    live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {one: ("one", 50)}, "status has it")
 
     (tmp_path / "agent0.ini").write_text("")
     done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
