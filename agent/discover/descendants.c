@@ -2,35 +2,23 @@
 /* descendants.c - see descendants.h. */
 #include "agent/discover/descendants.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "agent/proc/execs.h"
 #include "base/array.h"
+#include "base/proc_file.h"
 
 struct descendants {
     struct proc_stat root;
     pid_t root_pid;       /* 0: it has ended, and its number is another's */
     struct proc_id *list; /* owned; start 0: not looked at yet */
     size_t count, capacity;
-    uint64_t begun; /* clock ticks after boot: from then on the kernel reports */
+    uint64_t begun; /* clock ticks after boot: who started later is on the list, or none of ours */
     int forks_fd;   /* owned; -1: it reports nothing */
     bool lost;      /* some reports were, or there was no room for all */
 };
-
-struct descendants *descendants_new(pid_t root)
-{
-    struct descendants *d = calloc(1, sizeof(*d));
-
-    if (!d)
-        return NULL;
-    d->forks_fd = forks_open();
-    d->begun = proc_ticks_now();
-    d->root_pid = root;
-    if (proc_stat_read(root, &d->root) != PROC_OK)
-        d->root = (struct proc_stat){.start = UINT64_MAX};
-    return d;
-}
 
 void descendants_free(struct descendants *d)
 {
@@ -176,6 +164,33 @@ static enum descent find_by_kinship(struct descendants *d, pid_t pid, const stru
     if (descendants_are_reported(d) && stat->start > d->begun)
         return DESCENT_NONE; /* or it would be on the list */
     return is_orphan_of_group(d, stat) ? DESCENT_LIKELY : DESCENT_NONE;
+}
+
+/* Notes a process if it descends from the root now, while its parents are there to tell. */
+static bool note_if_below_root(void *ctx, pid_t pid, uint64_t inode)
+{
+    struct descendants *d = ctx;
+
+    (void)inode;
+    if (proc_descends(pid, d->root_pid))
+        add_known(d, (struct proc_id){pid, 0});
+    return true;
+}
+
+struct descendants *descendants_new(pid_t root)
+{
+    struct descendants *d = calloc(1, sizeof(*d));
+
+    if (!d)
+        return NULL;
+    d->forks_fd = forks_open();
+    d->root_pid = root;
+    if (proc_stat_read(root, &d->root) != PROC_OK)
+        d->root = (struct proc_stat){.start = UINT64_MAX};
+    else /* the kernel reports what these start from here on, whether they then live on or not */
+        (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), note_if_below_root, d);
+    d->begun = proc_ticks_now();
+    return d;
 }
 
 enum descent descendants_find(struct descendants *d, pid_t pid, const struct proc_stat *stat)

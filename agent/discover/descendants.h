@@ -3,8 +3,9 @@
  * descendants.h - the processes that one process has started, directly or not, also those whose
  * parent has ended since: /proc says then that they are another's.
  *
- * Known for sure is a process whose chain of parents leads to the one; one that the kernel reported
- * when it was started; and one in a session that a descendant leads. Likely is an orphan in the
+ * Known for sure is a process whose chain of parents leads to the one, or led there when
+ * descendants_new looked; one that the kernel reported when such a process started it; and one in a
+ * session that a descendant leads. Likely is an orphan in the
  * process group of the one or of a descendant: who but a descendant has joined it? (A shell puts
  * the programs of a pipeline into one group: one of these, whose shell has ended, looks the same.)
  * Not known is an orphan of another session that was started before descendants_new, or where the
@@ -27,7 +28,8 @@ enum descent { DESCENT_NONE, DESCENT_LIKELY, DESCENT_SURE };
 
 struct descendants;
 
-/* Gives: the descendants of a process, ended with descendants_free; NULL: out of memory. */
+/* Gives: the descendants of a process, ended with descendants_free; NULL: out of memory. Cost: it
+ * looks at each process of the host once. */
 MUST_CHECK struct descendants *descendants_new(pid_t root);
 
 /* Reads what the kernel has reported since; to be called about once a second. */

@@ -13,7 +13,7 @@ import pytest
 import live
 import profiles
 from conftest import MACHINES
-from doctors import NOBODY, needs_root
+from doctors import needs_root
 from test_metrics import ask, free_port, parse
 
 STOP_S = 5  # stop_timeout, as it is by default
@@ -40,11 +40,12 @@ pytestmark = needs_root
 
 @pytest.fixture
 def nobodys(dead):
-    """nobodys(words): a program of another user, which ends with the test once `dead` has ended."""
-    running = []
+    """nobodys(words): a program of another user, which ends with the test once `dead` has ended. The user is no other
+    test's: what programs of one user do to pystrobe, all of that user's pay for."""
+    running, user = [], 100000 + random.getrandbits(24)
 
     def run(words):
-        running.append(live.Target([*NOBODY, *words]))
+        running.append(live.Target(["setpriv", "--reuid=%d" % user, "--regid=65534", "--clear-groups", *words]))
         return running[-1]
 
     yield run

@@ -123,18 +123,27 @@ def test_the_file_of_a_process_in_another_root_is_that_roots(pystrobe, target, o
     assert "the container's" in sources_of(page)[str(inside / "app.py")]
 
 
-# Runs code that says it is from the file in its first argument, and gives its rights up when it gets a line.
-DROPPING = NAMING.replace("import sys, time\n", "import os, sys, threading, time\n"
+# Runs code that says it is from the file in its first argument, prints a line there, and gives its rights up when it gets
+# one.
+DROPPING = NAMING.replace("'import time\\n", "'import time; print(flush=True)\\n") \
+                 .replace("import sys, time\n", "import os, sys, threading, time\n"
                           "def drop():\n"
                           "    sys.stdin.readline()\n"
                           "    os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"
                           "threading.Thread(target=drop, daemon=True).start()\n")
 
 
+def dropping(secret):
+    """A program of DROPPING, which runs the code of `secret`."""
+    process = live.Target(["/usr/bin/python3", "-c", DROPPING, str(secret), "1000"])
+    process.process.stdout.readline()
+    return process
+
+
 def test_a_recording_of_what_gave_up_its_rights_shows_no_line(pystrobe, secret, tmp_path):
     """What it names then may be root's, whose rights it had at first."""
     page = tmp_path / "out.heatmap.html"
-    process = live.Target(["/usr/bin/python3", "-c", DROPPING, str(secret), "1000"])
+    process = dropping(secret)
     recording = subprocess.Popen([*pystrobe.words, pystrobe.path, "record", "--pid", str(process.pid), "-o", page],
                                  stderr=subprocess.PIPE, text=True)
     try:
@@ -155,7 +164,7 @@ def test_a_recording_of_what_gave_up_its_rights_shows_no_line(pystrobe, secret, 
 
 
 def test_dump_shows_no_line_of_what_gives_up_its_rights(pystrobe, secret):
-    process = live.Target(["/usr/bin/python3", "-c", DROPPING, str(secret), "1000"])
+    process = dropping(secret)
     dump = Held([*pystrobe.words, pystrobe.path, "dump", "--pid", process.pid])
     try:
         live.wait_until(lambda: SECRET in pystrobe.run("dump", "--pid", process.pid).stdout, "the line, while it is root's")

@@ -13,8 +13,8 @@
 enum apart { IN_GROUP, IN_OWN_GROUP, IN_OWN_SESSION };
 
 /*
- * A root of a session and group of its own. At a byte it starts a child that starts an orphan and
- * ends; all others end with the test.
+ * A root of a session and group of its own. At a byte it starts a child, which says so; that starts
+ * an orphan at the next byte and ends. All others end with the test.
  */
 struct family {
     pid_t root, orphan;
@@ -53,6 +53,8 @@ _Noreturn static void be_root(enum apart apart, int orders, int answers)
     child = fork();
     if (child == 0) {
         child = getpid();
+        (void)!write(answers, "", 1);
+        (void)!read(orders, &byte, 1);
         if (fork() == 0)
             be_orphan(apart, child, answers);
         _exit(0);
@@ -81,12 +83,27 @@ static struct family begin(enum apart apart)
     return family;
 }
 
-/* Has the orphan come, and its parent end. */
-static void make_orphan(struct family *family)
+/* Has the root start its child. */
+static void make_child(const struct family *family)
+{
+    char byte;
+
+    assert_int_equal(write(family->orders, "", 1), 1);
+    assert_int_equal(read(family->answers, &byte, 1), 1);
+}
+
+/* Has that one start the orphan, and end. */
+static void make_orphan_of_child(struct family *family)
 {
     assert_int_equal(write(family->orders, "", 1), 1);
     assert_int_equal(read(family->answers, &family->orphan, sizeof(family->orphan)),
                      sizeof(family->orphan));
+}
+
+static void make_orphan(struct family *family)
+{
+    make_child(family);
+    make_orphan_of_child(family);
 }
 
 static void end(struct family *family)
@@ -161,6 +178,30 @@ static void is_sure_of_what_the_kernel_has_reported(void **state)
     }
 }
 
+static void is_sure_of_what_an_earlier_child_starts_and_leaves(void **state)
+{
+    const enum apart aparts[] = {IN_GROUP, IN_OWN_GROUP, IN_OWN_SESSION};
+    struct descendants *descendants;
+    struct family family;
+    int fd = forks_open();
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    for (size_t i = 0; i < 3; i++) {
+        family = begin(aparts[i]);
+        make_child(&family);
+        descendants = descendants_new(family.root);
+        assert_non_null(descendants);
+        make_orphan_of_child(&family);
+        assert_int_equal(find(descendants, family.orphan), DESCENT_SURE);
+        assert_int_equal(find(descendants, getpid()), DESCENT_NONE);
+        descendants_free(descendants);
+        end(&family);
+    }
+}
+
 static void is_sure_of_a_child(void **state)
 {
     struct descendants *descendants = descendants_new(getpid());
@@ -222,6 +263,7 @@ int main(void)
         cmocka_unit_test(finds_an_earlier_orphan_by_its_group),
         cmocka_unit_test(knows_no_earlier_orphan_of_another_group),
         cmocka_unit_test(is_sure_of_what_the_kernel_has_reported),
+        cmocka_unit_test(is_sure_of_what_an_earlier_child_starts_and_leaves),
         cmocka_unit_test(is_sure_of_a_child),
         cmocka_unit_test(forgets_a_number_that_another_parent_uses_again),
         cmocka_unit_test(has_room_for_more_once_others_have_ended),
