@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/child/blamed_owners.h"
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
@@ -22,12 +23,9 @@
 
 /* After one lookup without an answer, directory servers are not asked for so long. */
 #define DIRECTORY_PAUSE_NS (60 * NS_PER_S)
-/* The processes of an owner are left alone for so long once BLOCKS_FREE of them have blocked. */
-#define OWNER_FIRST_NS (2 * NS_PER_S)
-#define OWNER_MAX_NS   (60 * NS_PER_S)
-#define START_PAUSE_NS NS_PER_S
+#define START_PAUSE_NS     NS_PER_S
 
-enum { OWNERS_MAX = 64, BLOCKERS_MAX = 64, BLOCKS_FREE = 3, POLL_MS = 20 };
+enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
 enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_USER_NAME, ASK_USER_ID };
 
@@ -41,18 +39,6 @@ struct request {
 struct answer {
     int32_t found;
     uid_t uid;
-};
-
-/*
- * Cache: owners of processes that have blocked a read
- * Key:   owner_hash (owner.h)
- * Ends:  when none has blocked for OWNER_MAX_NS after its pause; the oldest makes room
- * Test:  tests/unit/discover/test_proc_reader.c: leaves_an_owner_alone_that_blocks_several
- */
-struct blocking_owner {
-    uint64_t owner;
-    unsigned blocks;
-    uint64_t blocked_ns, pause_ns;
 };
 
 /*
@@ -72,8 +58,7 @@ struct proc_reader {
     struct child_process child;
     bool runs;
     uint64_t next_start_ns, next_directory_ns;
-    struct blocking_owner owners[OWNERS_MAX];
-    size_t owner_count;
+    struct blamed_owners owners;
     struct blockers blockers;
     /* The answer that came. */
     bool answered;
@@ -137,14 +122,6 @@ static bool read_here(enum kind kind, const struct request *request, struct answ
     return true;
 }
 
-static struct blocking_owner *find_owner(struct proc_reader *reader, uint64_t owner)
-{
-    for (size_t i = 0; i < reader->owner_count; i++)
-        if (reader->owners[i].owner == owner)
-            return &reader->owners[i];
-    return NULL;
-}
-
 /* Whom a child is blamed on: samplers that the same owner blocks are counted apart. */
 static uint64_t blame(uint64_t owner)
 {
@@ -154,35 +131,8 @@ static uint64_t blame(uint64_t owner)
 /* True if processes of that owner are not to be read now. */
 static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t now_ns)
 {
-    struct blocking_owner *entry = find_owner(reader, owner);
-
-    if (child_process_left_by(blame(owner)) >= CHILD_PROCESS_OWNER_MAX)
-        return true;
-    if (owner == 0 || !entry)
-        return false;
-    if (now_ns >= entry->blocked_ns + entry->pause_ns + OWNER_MAX_NS) {
-        *entry = reader->owners[--reader->owner_count];
-        return false;
-    }
-    return now_ns < entry->blocked_ns + entry->pause_ns;
-}
-
-/* Gives the entry of an owner, added if there is none. */
-static struct blocking_owner *get_owner(struct proc_reader *reader, uint64_t owner)
-{
-    struct blocking_owner *entry = find_owner(reader, owner);
-
-    if (entry)
-        return entry;
-    entry = &reader->owners[0];
-    if (reader->owner_count < OWNERS_MAX)
-        entry = &reader->owners[reader->owner_count++];
-    else
-        for (size_t i = 1; i < OWNERS_MAX; i++)
-            if (reader->owners[i].blocked_ns < entry->blocked_ns)
-                entry = &reader->owners[i];
-    *entry = (struct blocking_owner){.owner = owner};
-    return entry;
+    return child_process_left_by(blame(owner)) >= CHILD_PROCESS_OWNER_MAX ||
+           blamed_owners_pause(&reader->owners, owner, now_ns);
 }
 
 /* Removes a process that can be read. */
@@ -225,23 +175,15 @@ void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx
 /* A process has blocked the child. */
 static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, uint64_t now_ns)
 {
-    struct blocking_owner *entry = get_owner(reader, owner);
+    const unsigned blocks = blamed_owners_add(&reader->owners, owner, now_ns);
 
     note_blocker(&reader->blockers, pid);
-    entry->blocks++;
-    entry->blocked_ns = now_ns;
-    if (entry->blocks >= BLOCKS_FREE)
-        entry->pause_ns = entry->pause_ns ? entry->pause_ns * 2 : OWNER_FIRST_NS;
-    if (entry->pause_ns > OWNER_MAX_NS)
-        entry->pause_ns = OWNER_MAX_NS;
-    if (entry->blocks == 1 || entry->blocks == BLOCKS_FREE)
+    if (blocks == 1 || blocks == BLAMED_OWNERS_FREE)
         log_line(LOG_LEVEL_WARNING,
                  "process %d blocks whoever reads its command line or environment; it is not "
                  "sampled for now%s",
                  (int)pid,
-                 entry->blocks == 1 ? ""
-                                    : ", and other processes of its owner are read ever more "
-                                      "rarely");
+                 blocks == 1 ? "" : ", and other processes of its owner are read ever more rarely");
 }
 
 static bool take_answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
@@ -344,7 +286,7 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     if (!reader)
         return read_here(kind, &request, &answer, out, out_size) ? PROC_READER_OK
                                                                  : PROC_READER_FAILED;
-    if ((reader->owner_count > 0 || child_process_left() > 0) &&
+    if ((reader->owners.count > 0 || child_process_left() > 0) &&
         is_left_alone(reader, proc_owner(pid), clock_mono_ns()))
         return PROC_READER_UNKNOWN;
     reader->out = out;

@@ -11,35 +11,55 @@
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
-bool supervisor_refuses_owner(uint64_t owner)
+/* True if samplers that processes of that owner block do not end. */
+static bool holds_samplers(uint64_t owner)
 {
     return child_process_left_by(owner) >= CHILD_PROCESS_OWNER_MAX;
 }
 
-static struct assignment *find_of_owner(const struct supervisor *f, uint64_t owner)
+bool supervisor_refuses_owner(struct supervisor *f, uint64_t owner, uint64_t now_ns)
 {
-    for (size_t i = 0; i < f->assignments.count; i++)
-        if (f->assignments.items[i].profile.owner == owner)
-            return &f->assignments.items[i];
+    return holds_samplers(owner) || blamed_owners_pause(&f->blamed, owner, now_ns);
+}
+
+/* A process of an owner: any, or one that no sampler has sampled yet. */
+static const struct assignment *find_of_owner(const struct supervisor *f, uint64_t owner, bool any)
+{
+    const struct assignment *assignment;
+
+    for (size_t i = 0; i < f->assignments.count; i++) {
+        assignment = &f->assignments.items[i];
+        if (assignment->profile.owner == owner && (any || !assignment->known))
+            return assignment;
+    }
     return NULL;
 }
 
-/* Stops sampling all processes of an owner, of which the last one to block a sampler was `pid`. */
-static void refuse_owner(struct supervisor *f, uint64_t owner, pid_t pid, uint64_t now_ns)
+/* Stops sampling the processes of an owner: all, or those that no sampler has sampled yet. */
+static void refuse_owner(struct supervisor *f, uint64_t owner, bool all, uint64_t now_ns)
 {
-    struct assignment *assignment;
+    const struct assignment *assignment;
     struct proc_id id;
 
-    log_line(LOG_LEVEL_WARNING,
-             "process %d and others of its owner (a container, the sessions of a user, or a user "
-             "in a cgroup) block samplers, and these do not end: none of them is sampled until "
-             "they have",
-             (int)pid);
-    while ((assignment = find_of_owner(f, owner))) {
+    while ((assignment = find_of_owner(f, owner, all))) {
         id = assignment->id;
         supervisor_drop(f, id);
         finder_refuse_owner(f->finder, id, now_ns);
     }
+}
+
+/* A process has blocked or crashed a sampler for the first time: that counts against its owner. */
+static void blame_owner_of(struct supervisor *f, uint64_t owner, pid_t pid, uint64_t now_ns)
+{
+    const unsigned blocks = blamed_owners_add(&f->blamed, owner, now_ns);
+
+    if (blocks == BLAMED_OWNERS_FREE)
+        log_line(LOG_LEVEL_WARNING,
+                 "process %d and others of its owner (a container, the sessions of a user, or a "
+                 "user in a cgroup) block samplers: new ones of them are tried ever more rarely",
+                 (int)pid);
+    if (blocks >= BLAMED_OWNERS_FREE)
+        refuse_owner(f, owner, false, now_ns);
 }
 
 /* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
@@ -64,8 +84,15 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
                  "process %d %s the sampler that read it; it is sampled apart from all others from "
                  "now on, and tried ever more rarely",
                  (int)pid, failed ? "crashed" : "blocked");
-    if (owner && supervisor_refuses_owner(owner))
-        refuse_owner(f, owner, pid, now_ns);
+    if (owner && entry && entry->count == 1)
+        blame_owner_of(f, owner, pid, now_ns);
+    if (owner && holds_samplers(owner)) {
+        log_line(LOG_LEVEL_WARNING,
+                 "samplers that process %d and others of its owner block do not end: none of them "
+                 "is sampled until they have",
+                 (int)pid);
+        refuse_owner(f, owner, true, now_ns);
+    }
 }
 
 void supervisor_replace_ended(struct supervisor *f, struct sampler_process *sampler)

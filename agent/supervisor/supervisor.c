@@ -57,8 +57,9 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
     uint64_t now_ns = clock_mono_ns();
     struct sampler_process *apart = &f->samplers[QUARANTINE_SAMPLER];
     struct assignment *assignment;
+    bool suspect;
 
-    if (supervisor_refuses_owner(profile->owner)) {
+    if (supervisor_refuses_owner(f, profile->owner, now_ns)) {
         finder_refuse_owner(f->finder, id, now_ns);
         return;
     }
@@ -66,9 +67,10 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
         supervisor_refuse(f, id, "left out: pystrobe uses too much memory (max_memory)", now_ns);
         return;
     }
-    assignment = assignments_add(
-        &f->assignments, id, profile,
-        child_process_left_by(profile->owner) ? apart : supervisor_least_busy(f), apart);
+    suspect = child_process_left_by(profile->owner) > 0 ||
+              blamed_owners_blocks(&f->blamed, profile->owner, now_ns) > 0;
+    assignment = assignments_add(&f->assignments, id, profile,
+                                 suspect ? apart : supervisor_least_busy(f), apart);
     if (!assignment) {
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;

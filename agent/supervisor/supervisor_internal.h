@@ -8,6 +8,7 @@
 #ifndef AGENT_SUPERVISOR_SUPERVISOR_INTERNAL_H
 #define AGENT_SUPERVISOR_SUPERVISOR_INTERNAL_H
 
+#include "agent/child/blamed_owners.h"
 #include "agent/discover/finder.h"
 #include "agent/host/trim.h"
 #include "agent/host/utc.h"
@@ -25,6 +26,7 @@ struct supervisor {
     struct finder *finder;      /* owned */
     struct services services;
     struct assignments assignments;
+    struct blamed_owners blamed; /* owners of those that blocked or crashed a sampler */
     struct bursts bursts;
     struct hang_log hangs;
     struct budget budget;
@@ -53,9 +55,9 @@ void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const char *why,
                        uint64_t now_ns);
 
-/* True if so many samplers do not end that processes of this owner block that no other of them is
- * sampled. */
-bool supervisor_refuses_owner(uint64_t owner);
+/* True if no process of this owner is sampled that is not already: because several have blocked a
+ * sampler just now, or because samplers do not end that they block. */
+bool supervisor_refuses_owner(struct supervisor *supervisor, uint64_t owner, uint64_t now_ns);
 
 /* Handles a sampler that has ended by itself, or with whom there is no talking: it is killed, and
  * this is called again once it has ended. It will be restarted. */

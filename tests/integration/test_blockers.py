@@ -35,7 +35,12 @@ type = store
 path = %(folder)s/store
 """
 
+PYTHON = "/usr/bin/python3"
+SLEEP = "import time; time.sleep(3600)"
+HAS_CHUNKS = subprocess.run([PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).returncode == 0
+
 pytestmark = needs_root
+needs_frames_of_chunks = pytest.mark.skipif(not HAS_CHUNKS, reason="dead_frame.py knows the frames of CPython 3.11 and later only")
 
 
 @pytest.fixture
@@ -134,10 +139,31 @@ def test_a_command_about_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead,
     assert time.monotonic() - began < 10
 
 
+@needs_frames_of_chunks
+def test_new_processes_that_block_samplers_are_tried_ever_more_rarely(scene, dead, nobodys):
+    """SIGKILL ends all of these samplers but one. What their owner had before goes on."""
+    files = dead()
+    one = scene()
+    before = nobodys([PYTHON, "-c", SLEEP, one.mark]).process.pid
+    one.run.wait_for([one.pid, before])
+    pid = nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()["pid"]
+    one.run.wait_for_line("new ones of them are tried ever more rarely")
+
+    samples = one.samples(before)
+    live.wait_until(lambda: one.samples(before) > samples, "what their owner had before is sampled", 0.2)
+    live.wait_until(lambda: one.pystrobe.status(one.folder / "control")["left_out"]["owner"], "a new one is left alone", 0.2)
+    assert len(stuck_children(one.run.process.pid)) < OWNER_MAX
+
+    os.kill(pid, signal.SIGUSR1)
+    files.__exit__()
+    after = nobodys([PYTHON, "-c", SLEEP, one.mark]).process.pid
+    live.wait_until(lambda: one.samples(after), "new ones are sampled again", 0.2)
+    assert one.run.stop()[0] == 0
+
+
+@needs_frames_of_chunks
 def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
     """New processes block samplers over and over. Once the file system is gone all is as before."""
-    if subprocess.run(["/usr/bin/python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).returncode:
-        pytest.skip("the frames of this Python lie elsewhere")
     files = dead()
     one = scene()
     one.run.wait_for([one.pid])
@@ -165,6 +191,7 @@ def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
     assert one.run.stop()[0] == 0
 
 
+@needs_frames_of_chunks
 def test_the_end_waits_for_no_sampler_that_not_even_sigkill_ends(scene, dead, nobodys):
     files = dead()
     one = scene()
