@@ -139,9 +139,10 @@ const struct conf_option conf_options[] = {
         IN_AGENT(max_cpu),
         NUMBER(SHARE, "1%", "0.1%", "10000%"),
         .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Within it "
-                "all targets are sampled as often as asked for. Beyond it the CPU time is divided "
-                "fairly: the most expensive targets are slowed first, down to one sample a second, "
-                "and left out only if even that is too much. Opening processes may take as much "
+                "all targets are sampled as often as asked for, unless that alone would take more "
+                "than one and a half times as much. Beyond it the CPU time is divided fairly: the "
+                "most expensive targets are slowed first, down to one sample a second, and left "
+                "out only if even that is too much. Opening processes may take as much "
                 "again, spread over time: at the start, and where many processes start at once, "
                 "some wait. Answers over HTTP have a max_cpu of their own.",
     },
@@ -279,7 +280,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_cpu",
         IN_HTTP(max_cpu),
-        NUMBER(SHARE, "1%", "0.1%", "10000%"),
+        NUMBER(SHARE, "0.5%", "0.1%", "10000%"),
         .help = "How much CPU time answers may use, of one core, over a minute. Where that does "
                 "not do, requests that start a process (what the page reads from the store, "
                 "threads, stacks) get 429 and when to ask again. It is no part of max_cpu of "

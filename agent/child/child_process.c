@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
+#include "agent/proc/proc.h"
 #include "base/proc_stat.h"
 #include "base/time_units.h"
 
@@ -50,7 +51,7 @@ struct unreaped {
 static struct {
     pthread_mutex_t lock;
     struct unreaped all[CHILD_PROCESS_MAX];
-    uint64_t captured_cpu_ns;
+    uint64_t cpu_ns, captured_cpu_ns; /* of those that have been reaped: of all, of captured ones */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct child_process no_process = {
@@ -67,11 +68,13 @@ static bool reap_one(struct unreaped *child)
 {
     struct rusage used = {0};
     int status = 0;
+    uint64_t cpu_ns;
 
     if (wait4(child->pid, &status, WNOHANG, &used) == 0 || WIFSTOPPED(status)) /* if we trace it */
         return false;
-    if (child->captured)
-        table.captured_cpu_ns += nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime);
+    cpu_ns = nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime);
+    table.cpu_ns += cpu_ns;
+    table.captured_cpu_ns += child->captured ? cpu_ns : 0;
     *child = (struct unreaped){0};
     return true;
 }
@@ -192,23 +195,47 @@ bool child_process_is_ours(pid_t pid)
     return found;
 }
 
+/* The CPU time of children that are not reaped: of captured commands, or of all. */
+static uint64_t unreaped_cpu_ns(bool captured)
+{
+    uint64_t sum_ns = 0, cpu_ns;
+    clockid_t clock;
+
+    for (size_t i = 0; i < CHILD_PROCESS_MAX; i++)
+        if (table.all[i].pid > 0 && (table.all[i].captured || !captured) &&
+            proc_clock(table.all[i].pid, &clock) && proc_clock_ns(clock, &cpu_ns))
+            sum_ns += cpu_ns;
+    return sum_ns;
+}
+
+uint64_t child_process_cpu_ns(void)
+{
+    uint64_t cpu_ns;
+
+    (void)pthread_mutex_lock(&table.lock);
+    cpu_ns = table.cpu_ns + unreaped_cpu_ns(false);
+    (void)pthread_mutex_unlock(&table.lock);
+    return cpu_ns;
+}
+
 uint64_t child_process_captured_cpu_ns(void)
 {
     uint64_t cpu_ns;
 
     (void)pthread_mutex_lock(&table.lock);
-    cpu_ns = table.captured_cpu_ns;
+    cpu_ns = table.captured_cpu_ns + unreaped_cpu_ns(true);
     (void)pthread_mutex_unlock(&table.lock);
     return cpu_ns;
 }
 
-size_t child_process_captured(pid_t out[CHILD_PROCESS_MAX])
+size_t child_process_running(pid_t out[CHILD_PROCESS_MAX], bool captured)
 {
     size_t count = 0, i;
 
     (void)pthread_mutex_lock(&table.lock);
     for (i = 0; i < CHILD_PROCESS_MAX; i++)
-        if (table.all[i].captured && table.all[i].pid > 0)
+        if (table.all[i].pid > 0 && table.all[i].killed_ns == 0 &&
+            table.all[i].captured == captured)
             out[count++] = table.all[i].pid;
     (void)pthread_mutex_unlock(&table.lock);
     return count;

@@ -165,10 +165,13 @@ bool child_process_is_ours(pid_t pid);
 size_t child_process_left(void);
 size_t child_process_left_by(uint64_t owner);
 
-/* The CPU time of all captured commands that have been reaped. */
+/* The CPU time of all children so far; the second: of captured commands.
+ * Cost: a system call for each that is not reaped. */
+uint64_t child_process_cpu_ns(void);
 uint64_t child_process_captured_cpu_ns(void);
 
-/* Gives how many captured commands are not reaped, and their processes. */
-size_t child_process_captured(pid_t out[CHILD_PROCESS_MAX]);
+/* Gives how many children run that were not killed, and their processes: captured commands, or the
+ * others. */
+size_t child_process_running(pid_t out[CHILD_PROCESS_MAX], bool captured);
 
 #endif

@@ -236,7 +236,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->log_left_out = log_left_out();
     state->config = monitoring->config;
     state_own_use(state);
-    state->cpu_ns += supervisor_cpu_ns(sources->supervisor) + child_process_captured_cpu_ns();
+    state->cpu_ns += child_process_cpu_ns();
     state->http_cpu_ns = asked_use_cpu_ns() + child_process_captured_cpu_ns();
     state->unkillable = child_process_reap(state->taken_mono_ns);
     state->budget = *supervisor_budget(sources->supervisor);

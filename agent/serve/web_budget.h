@@ -23,7 +23,7 @@
 #include "agent/serve/web_header.h"
 
 enum {
-    WEB_REQUESTS_PER_S = 20, /* of all clients */
+    WEB_REQUESTS_PER_S = 10, /* of all clients */
     WEB_REQUESTS_BURST = 240,
     WEB_ADDRESSES = 64,   /* with a bucket of their own; the longest unused one is replaced */
     WEB_CPU_SAVED_S = 60, /* unused CPU time is kept for so long */

@@ -41,7 +41,7 @@ enum {
     WEB_HEADER_PIECES = 16, /* most segments that a header may arrive in */
     WEB_READ_S = 60,
     WEB_READ_BUSY_S = 5,
-    WEB_ACCEPTS_PER_S = 100,
+    WEB_ACCEPTS_PER_S = 50,
     WEB_ACCEPTS_BURST = 200
 };
 

@@ -16,6 +16,11 @@
 /* Samples get at least this part of the limit, whatever scans and delivery take. */
 #define SAMPLES_PART 0.25
 
+/* As long as the minute has time left, samples may take so many times the limit, and all that
+ * pystrobe does so many times. */
+#define FAST     1.5
+#define FAST_ALL 2
+
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
     *budget = (struct budget){.state = {.share_ns = INFINITY}};
@@ -27,6 +32,7 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 {
     budget->state.promised = *limits;
     budget->floor_ns = budget->memory_ns = 0;
+    budget->spent = false;
 }
 
 static double since(uint64_t now, uint64_t before)
@@ -52,19 +58,28 @@ static const struct budget_mark *oldest_mark(const struct budget *budget)
     return mark->now_ns ? mark : &budget->marks[0];
 }
 
+/* The limit for samples, scans and delivery now. */
+static double limit_now(const struct budget *budget, double all_cpu)
+{
+    const double promised = budget->state.promised.cpu;
+    const double left = promised * FAST_ALL - (all_cpu - budget->state.used_cpu);
+
+    if (budget->spent || left < promised)
+        return promised;
+    return left < promised * FAST ? left : promised * FAST;
+}
+
 /*
  * Sets the CPU time for samples: the limit without what is used for something else. Costs of
  * samples are times, and count less if the CPU time used is less, as on a host that is busy.
  */
-static void set_samples(struct budget *budget, double own, double sampling, double span_ns)
+static void set_samples(struct budget *budget, double limit, double sampling_cpu)
 {
-    const double other = own > sampling ? (own - sampling) / span_ns : 0;
-    const double promised = budget->state.promised.cpu;
-    const double left =
-        promised - other > promised * SAMPLES_PART ? promised - other : promised * SAMPLES_PART;
+    const double own = budget->state.used_cpu, least = budget->state.promised.cpu * SAMPLES_PART;
+    const double other = own > sampling_cpu ? own - sampling_cpu : 0;
+    const double charged = sampling_cpu > own && own > 0 ? sampling_cpu / own : 1;
 
-    budget->samples_ns = left * (sampling > own && own > 0 ? sampling / own : 1) * NS_PER_S;
-    budget->spent = promised > 0 && own > promised * (span_ns > MINUTE_NS ? span_ns : MINUTE_NS);
+    budget->samples_ns = (limit - other > least ? limit - other : least) * charged * NS_PER_S;
 }
 
 /* Fills up the account for opening. */
@@ -127,7 +142,10 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     state->used_cpu_ns = own;
     state->used_opening_cpu = opening / span_ns;
     state->used_memory_bytes = use->memory_bytes;
-    set_samples(budget, own, since(use->sampling_ns, first->use.sampling_ns), span_ns);
+    if (own > state->promised.cpu * (span_ns > MINUTE_NS ? span_ns : MINUTE_NS))
+        budget->spent = true;
+    set_samples(budget, limit_now(budget, since(use->cpu_ns, first->use.cpu_ns) / span_ns),
+                since(use->sampling_ns, first->use.sampling_ns) / span_ns);
     fill_opening(budget, since(use->opening_ns, last->use.opening_ns), since(now_ns, last->now_ns));
     judge_memory(budget, use, now_ns);
 }
@@ -153,16 +171,16 @@ static bool must_leave_out(struct budget *budget, uint64_t now_ns)
     return budget->floor_ns != 0 && now_ns - budget->floor_ns >= BUDGET_PATIENCE_NS;
 }
 
-size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count)
+size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
+                     bool bursts)
 {
     struct budget_state *state = &budget->state;
-    const double share_ns = fair_share_divide(targets, count, budget->samples_ns);
+    const bool free = state->promised.cpu <= 0 || (bursts && !budget->spent);
     size_t left_out = 0;
 
-    if (budget->state.promised.cpu <= 0)
-        state->share_ns = INFINITY;
-    else if (budget->spent || !isinf(state->share_ns)) /* else the minute has time left */
-        state->share_ns = share_ns;
+    state->share_ns = free ? INFINITY : fair_share_divide(targets, count, budget->samples_ns);
+    if (isinf(state->share_ns) && state->used_cpu <= state->promised.cpu)
+        budget->spent = false;
     if (must_leave_out(budget, budget->marks[budget->newest].now_ns)) {
         left_out = fair_share_leave_out(targets, count, budget->samples_ns);
         budget->floor_ns = 0;

@@ -5,8 +5,10 @@
  * CPU time is judged over the last minute. Opening processes and requests of users have accounts of
  * their own; what remains (samples, scans, delivery) must stay within `cpu`.
  *
- * Samples: as long as the last minute was within the limit, all targets are sampled as asked for.
- * Beyond it the CPU time that scans and delivery leave is divided fairly (fair_share.h): the most
+ * Samples: as long as the last minute was within the limit, all targets are sampled as asked for,
+ * if that takes no more than one and a half times the limit, and no more than twice the limit with
+ * opening and requests; bursts, which users ask for, may take all that the minute has left. Beyond
+ * it the CPU time that scans and delivery leave is divided fairly (fair_share.h): the most
  * expensive targets are slowed first, down to one sample a second. If even that is too much for
  * BUDGET_PATIENCE_NS, the most expensive targets are left out.
  *
@@ -75,7 +77,8 @@ struct budget {
     size_t newest;                          /* index in marks */
     double opening_left_ns;                 /* CPU time that opening may take now */
     double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
-    bool spent;                   /* the last minute used more than the limit */
+    bool spent;                   /* the minute has used more than the limit, or did so and what
+                                   * is asked for would again */
     uint64_t floor_ns;            /* monotonic: at one sample a second, too much since; 0: not */
     uint64_t memory_ns;           /* monotonic: too much memory since; 0: not */
     uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
@@ -90,8 +93,9 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
 /* Divides the CPU time: updates state.share_ns and state.slowed, and marks targets to be left
- * out. Gives how many. */
-size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count);
+ * out. Gives how many. `bursts`: some are sampled more often for a while. */
+size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
+                     bool bursts);
 
 /* True if one more process may be opened; `opening_ns`: as in struct budget_use, now; `under_way`:
  * processes that are being opened. */

@@ -46,17 +46,6 @@ void sampler_process_add_counts(struct report_counts *sum, const struct report_c
     stats_add(&sum->unwinder, &more->unwinder);
 }
 
-uint64_t sampler_process_cpu_ns(const struct sampler_process *sampler)
-{
-    clockid_t clock;
-    uint64_t cpu;
-
-    if (sampler->child.pid == 0 || !proc_clock(sampler->child.pid, &clock) ||
-        !proc_clock_ns(clock, &cpu))
-        cpu = 0;
-    return sampler->cpu_ns + cpu;
-}
-
 static void free_feeds(struct sampler_process *sampler)
 {
     struct sampler_process_feed *feed, *next;
@@ -81,7 +70,6 @@ void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t
         sampler->pause_ns = sampler->pause_ns ? sampler->pause_ns * 2 : PAUSE_FIRST_NS;
     if (sampler->pause_ns > PAUSE_MAX_NS)
         sampler->pause_ns = PAUSE_MAX_NS;
-    sampler->cpu_ns = sampler_process_cpu_ns(sampler);
     child_process_end(&sampler->child, now_ns);
     sampler_process_add_counts(sum, &sampler->now);
     sampler->now = (struct report_counts){0};

@@ -38,7 +38,6 @@ struct sampler_process {
     uint64_t pause_ns;                  /* backoff before the next start */
     uint64_t done;                      /* number of the last interval that it has ended */
     uint64_t committed;                 /* number of the last IPC_COMMIT that it has answered */
-    uint64_t cpu_ns;                    /* of children that have ended */
 };
 
 /* Called for each report of a sampler. */
@@ -79,9 +78,6 @@ MUST_CHECK bool sampler_process_receive(struct sampler_process *sampler, struct 
 
 /* A new interval begins: pieces of the old one that still come are dropped, and counted. */
 void sampler_process_renew(struct sampler_process *sampler);
-
-/* The CPU time of all its samplers so far. */
-uint64_t sampler_process_cpu_ns(const struct sampler_process *sampler);
 
 /* Adds the counters of one sampler to others. */
 void sampler_process_add_counts(struct report_counts *sum, const struct report_counts *more);

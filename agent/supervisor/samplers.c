@@ -363,12 +363,3 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
         look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;
 }
-
-uint64_t supervisor_cpu_ns(const struct supervisor *f)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < SAMPLERS; i++)
-        sum += sampler_process_cpu_ns(&f->samplers[i]);
-    return sum;
-}

@@ -117,9 +117,6 @@ void supervisor_each(struct supervisor *supervisor,
 /* State of the budget. Lends until supervisor_free. */
 const struct budget_state *supervisor_budget(const struct supervisor *supervisor);
 
-/* The CPU time of all samplers that run now and of those that have ended, as far as known. */
-uint64_t supervisor_cpu_ns(const struct supervisor *supervisor);
-
 /* Ends it and all samplers; delivers nothing. NULL is fine. */
 void supervisor_free(struct supervisor *supervisor);
 

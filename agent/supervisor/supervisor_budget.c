@@ -2,6 +2,7 @@
 /* supervisor_budget.c - keeps the supervisor and its samplers to the budget; see
  * supervisor_internal.h. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,11 +23,11 @@ static void leave_target_out(struct supervisor *f, struct proc_id id, const char
     supervisor_refuse(f, id, why, now_ns);
 }
 
-/* The memory of the processes that run because people asked for something. */
-static uint64_t captured_memory(void)
+/* The memory of children: of captured commands, or of the others. */
+static uint64_t children_memory(bool captured)
 {
     pid_t pids[CHILD_PROCESS_MAX];
-    size_t i, count = child_process_captured(pids);
+    size_t i, count = child_process_running(pids, captured);
     uint64_t bytes = 0;
 
     for (i = 0; i < count; i++)
@@ -34,9 +35,10 @@ static uint64_t captured_memory(void)
     return bytes;
 }
 
+/* What all processes of ours use: captured commands run because users asked for something. */
 static struct budget_use use_of(const struct supervisor *f)
 {
-    const uint64_t captured_ns = child_process_captured_cpu_ns(), captured = captured_memory();
+    const uint64_t captured_bytes = children_memory(true);
     struct budget_use use = {.cpu_ns = 0};
     struct timespec own = {0};
 
@@ -44,14 +46,11 @@ static struct budget_use use_of(const struct supervisor *f)
     use.asked_memory_bytes = asked_use_memory(); /* of it */
     if (use.asked_memory_bytes > use.memory_bytes)
         use.asked_memory_bytes = use.memory_bytes;
-    use.memory_bytes += captured;
-    use.asked_memory_bytes += captured;
-    for (size_t i = 0; i < SAMPLERS; i++)
-        if (sampler_process_runs(&f->samplers[i]))
-            use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
+    use.memory_bytes += captured_bytes + children_memory(false);
+    use.asked_memory_bytes += captured_bytes;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + captured_ns;
-    use.asked_cpu_ns = asked_use_cpu_ns() + captured_ns;
+    use.asked_cpu_ns = asked_use_cpu_ns() + child_process_captured_cpu_ns();
+    use.cpu_ns = timespec_to_ns(own) + child_process_cpu_ns();
     supervisor_add_costs(f, &use);
     return use;
 }
@@ -82,15 +81,29 @@ static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t
 static void log_slowed(const struct supervisor *f, size_t before)
 {
     const struct budget_state *state = &f->budget.state;
+    char why[128];
 
+    if (f->budget.spent)
+        (void)snprintf(why, sizeof(why), "used %.2f s of CPU time in the last minute",
+                       state->used_cpu_ns / NS_PER_S);
+    else
+        (void)snprintf(why, sizeof(why), "would use far more CPU time in a minute");
     if (state->slowed > 0 && before == 0)
         log_line(LOG_LEVEL_WARNING,
-                 "sampling %zu of %zu processes less often, the most expensive first: pystrobe "
-                 "used %.2f s of CPU time in the last minute and may use %.2f s (max_cpu)",
-                 state->slowed, f->assignments.count, state->used_cpu_ns / NS_PER_S,
-                 state->promised.cpu * 60);
+                 "sampling %zu of %zu processes less often, the most expensive first: pystrobe %s "
+                 "and may use %.2f s (max_cpu)",
+                 state->slowed, f->assignments.count, why, state->promised.cpu * 60);
     else if (state->slowed == 0 && before > 0)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+}
+
+/* True if a burst of anything runs. */
+static bool has_burst(const struct supervisor *f, uint64_t now_ns)
+{
+    for (size_t i = 0; i < f->bursts.count; i++)
+        if (f->bursts.all[i].until_ns > now_ns)
+            return true;
+    return false;
 }
 
 /* Divides the CPU time between the targets. */
@@ -104,7 +117,7 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
 
     if (!targets)
         return; /* the share stays as it is */
-    left_out = budget_divide(&f->budget, targets, f->assignments.count);
+    left_out = budget_divide(&f->budget, targets, f->assignments.count, has_burst(f, now_ns));
     for (i = f->assignments.count; left_out > 0 && i-- > 0;) /* the last one takes a free place */
         if (targets[i].left_out && f->assignments.items[i].sampling) {
             leave_target_out(f, f->assignments.items[i].id, why, now_ns);

@@ -31,7 +31,7 @@ service = shop
 type = store
 path = %(dir)s/store
 """
-BURST, PER_S = 120, 10  # requests of one client, as in the manual
+BURST, PER_S = 120, 5  # requests of one client, as in the manual
 PLAIN = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 

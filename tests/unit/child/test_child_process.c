@@ -525,7 +525,7 @@ static void captures_nothing_from_a_program_that_is_not_there(void **state)
     buf_init(&out, 4096);
     assert_false(child_process_run(&command, &limits, &out));
     assert_true(errno == ENOENT || errno == 0); /* 0: it exits with 127: valgrind does it */
-    assert_int_equal(child_process_captured(pids), 0);
+    assert_int_equal(child_process_running(pids, true), 0);
     buf_finish(&out);
 }
 
@@ -607,7 +607,29 @@ static void adds_up_what_its_commands_took(void **state)
     buf_init(&out, 4096);
     assert_true(run("work", false, false, &out));
     assert_true(child_process_captured_cpu_ns() >= before_ns + 45 * NS_PER_MS);
+    assert_true(child_process_cpu_ns() >= before_ns + 45 * NS_PER_MS);
     buf_finish(&out);
+}
+
+static void counts_what_a_child_uses_while_it_runs_and_after(void **state)
+{
+    const uint64_t before_ns = child_process_cpu_ns(), captured = child_process_captured_cpu_ns();
+    pid_t pids[CHILD_PROCESS_MAX], pid;
+    const size_t count = child_process_running(pids, false);
+    struct child_process child;
+    uint64_t used_ns;
+
+    (void)state;
+    start(&child, "spin");
+    pid = child.pid;
+    assert_int_equal(child_process_running(pids, false), count + 1);
+    AWAIT(child_process_cpu_ns() >= before_ns + 20 * NS_PER_MS);
+    used_ns = child_process_cpu_ns();
+    child_process_end(&child, start_ns);
+    assert_int_equal(child_process_running(pids, false), count);
+    await_reaped(pid);
+    assert_true(child_process_cpu_ns() >= used_ns - NS_PER_MS); /* another clock tells it now */
+    assert_int_equal(child_process_captured_cpu_ns(), captured);
 }
 
 static void *run_beside(void *out)
@@ -624,12 +646,12 @@ static void knows_its_commands_while_they_run(void **state)
 
     (void)state;
     buf_init(&out, 4096);
-    assert_int_equal(child_process_captured(pids), 0);
+    assert_int_equal(child_process_running(pids, true), 0);
     assert_int_equal(pthread_create(&beside, NULL, run_beside, &out), 0);
-    AWAIT(child_process_captured(pids) != 0);
+    AWAIT(child_process_running(pids, true) != 0);
     assert_int_equal(kill(pids[0], SIGKILL), 0);
     assert_int_equal(pthread_join(beside, NULL), 0);
-    assert_int_equal(child_process_captured(pids), 0);
+    assert_int_equal(child_process_running(pids, true), 0);
     buf_finish(&out);
 }
 
@@ -660,6 +682,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gives_the_status_of_one_that_it_forked),
         cmocka_unit_test(waits_for_none_beyond_the_deadline),
         cmocka_unit_test(adds_up_what_its_commands_took),
+        cmocka_unit_test(counts_what_a_child_uses_while_it_runs_and_after),
         cmocka_unit_test(knows_its_commands_while_they_run),
     };
     int status = argc > 1 ? print_as_helper(argv[1]) : 0;
