@@ -142,7 +142,8 @@ const struct conf_option conf_options[] = {
                 "all targets are sampled as often as asked for, unless that alone would take more "
                 "than one and a half times as much. Beyond it the CPU time is divided fairly: the "
                 "most expensive targets are slowed first, down to one sample a second, and left "
-                "out only if even that is too much. Opening processes may take as much "
+                "out only if even that is too much, or more than a quarter of it while others are "
+                "slowed. Opening processes may take as much "
                 "again, spread over time: at the start, and where many processes start at once, "
                 "some wait. Answers over HTTP have a max_cpu of their own.",
     },

@@ -10,7 +10,8 @@
  * opening and requests; bursts, which users ask for, may take all that the minute has left. Beyond
  * it the CPU time that scans and delivery leave is divided fairly (fair_share.h): the most
  * expensive targets are slowed first, down to one sample a second. If even that is too much for
- * BUDGET_PATIENCE_NS, the most expensive targets are left out.
+ * BUDGET_PATIENCE_NS, the most expensive targets are left out; so are those that take more than a
+ * quarter of the limit at one sample a second, while others are slowed.
  *
  * Opening: may take as much CPU time as samples do not use, at least half the limit; up to half a
  * minute of it is saved up, twice that at the start. Processes that do not fit wait.
@@ -79,7 +80,7 @@ struct budget {
     double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
     bool spent;                   /* the minute has used more than the limit, or did so and what
                                    * is asked for would again */
-    uint64_t floor_ns;            /* monotonic: at one sample a second, too much since; 0: not */
+    uint64_t floor_ns;            /* monotonic: one sample a second is too much since; 0: not */
     uint64_t memory_ns;           /* monotonic: too much memory since; 0: not */
     uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
 };

@@ -109,8 +109,8 @@ static bool has_burst(const struct supervisor *f, uint64_t now_ns)
 /* Divides the CPU time between the targets. */
 static void divide_cpu(struct supervisor *f, uint64_t now_ns)
 {
-    static const char why[] = "left out: one sample a second takes more CPU time than pystrobe may "
-                              "use (max_cpu)";
+    static const char why[] = "left out: one sample a second takes too much of the CPU time that "
+                              "pystrobe may use (max_cpu)";
     struct fair_share_target *targets = targets_of(f, now_ns);
     const struct budget_state before = f->budget.state;
     size_t i, left_out;

@@ -205,6 +205,34 @@ static void leaves_out_what_breaks_the_limit_at_a_sample_a_second(void **state)
     assert_int_equal(host.budget.state.left_out, 1);
 }
 
+static void leaves_out_what_others_are_slowed_for(void **state)
+{
+    static struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 4, 100 * US); /* 1.9 ms a second each */
+    host.targets[2].tick_ns = 5 * MS;
+    (void)live(&host, 120);
+
+    assert_true(host.targets[2].left_out);
+    assert_int_equal(host.budget.state.left_out, 1);
+    assert_int_equal(host.budget.state.slowed, 0);
+    assert_true(rate(&host, 1) == 19);
+}
+
+static void keeps_what_is_expensive_beside_cheap_ones(void **state)
+{
+    static struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 4, 20 * US);
+    host.targets[2].tick_ns = 5 * MS;
+    (void)live(&host, 300);
+
+    assert_int_equal(host.budget.state.left_out, 0);
+    assert_int_equal(host.budget.state.slowed, 1);
+}
+
 static void waits_before_it_leaves_out(void **state)
 {
     static struct host host;
@@ -387,6 +415,8 @@ int main(void)
         cmocka_unit_test(a_burst_may_have_what_the_minute_has_left),
         cmocka_unit_test(slows_only_as_long_as_it_must),
         cmocka_unit_test(leaves_out_what_breaks_the_limit_at_a_sample_a_second),
+        cmocka_unit_test(leaves_out_what_others_are_slowed_for),
+        cmocka_unit_test(keeps_what_is_expensive_beside_cheap_ones),
         cmocka_unit_test(waits_before_it_leaves_out),
         cmocka_unit_test(keeps_all_while_the_agent_itself_takes_too_much),
         cmocka_unit_test(a_start_slows_nobody),
