@@ -169,7 +169,7 @@ static void says_where_each_setting_came_from(void **state)
         "; listen: not set (off)\n"
         "; pull: not set (on at a loopback address and a Unix socket, off elsewhere)\n"
         "; page: not set (as pull is)\n"
-        "max_cpu = 1% ; default\n"
+        "max_cpu = 0.5% ; default\n"
         "\n"
         "[labels]\n"
         "env = a ; t.ini:7\n"
