@@ -27,6 +27,7 @@ control = %(folder)s/control
 %(limits)s
 [http]
 listen = 127.0.0.1:%(port)d
+max_cpu = 100%%
 [target it]
 cmdline = %(mark)s
 service = it
