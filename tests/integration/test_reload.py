@@ -113,12 +113,12 @@ def test_a_bad_file_changes_nothing_and_is_told(pystrobe, agent, start, tmp_path
     write_ini(tmp_path, rate="0Hz", second="nonsense = 1\n")
     done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
 
-    assert done.returncode == 1 and "agent0.ini:8" in done.stderr
+    assert done.returncode == 1 and "agent0.ini:9" in done.stderr
     told = status(pystrobe, tmp_path)
     assert rates(told) == {one: ("one", 50)}
-    assert not told["config"]["last_reload"]["good"] and "agent0.ini:8" in told["config"]["last_reload"]["error"]
+    assert not told["config"]["last_reload"]["good"] and "agent0.ini:9" in told["config"]["last_reload"]["error"]
     assert told["config"]["failed_reloads"] == 1
-    assert "nonsense" in run.wait_for_line("agent0.ini:9")  # all mistakes are in the log
+    assert "nonsense" in run.wait_for_line("agent0.ini:10")  # all mistakes are in the log
     assert "FAILED" in pystrobe.run("status", "--socket", tmp_path / "c.sock").stdout
     assert run.stop()[0] == 0
 
