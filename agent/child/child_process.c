@@ -51,7 +51,7 @@ struct unreaped {
 static struct {
     pthread_mutex_t lock;
     struct unreaped all[CHILD_PROCESS_MAX];
-    uint64_t cpu_ns, captured_cpu_ns; /* of those that have been reaped: of all, of captured ones */
+    uint64_t cpu_ns[2]; /* of those that have been reaped; [true]: of captured commands */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct child_process no_process = {
@@ -68,13 +68,10 @@ static bool reap_one(struct unreaped *child)
 {
     struct rusage used = {0};
     int status = 0;
-    uint64_t cpu_ns;
 
     if (wait4(child->pid, &status, WNOHANG, &used) == 0 || WIFSTOPPED(status)) /* if we trace it */
         return false;
-    cpu_ns = nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime);
-    table.cpu_ns += cpu_ns;
-    table.captured_cpu_ns += child->captured ? cpu_ns : 0;
+    table.cpu_ns[child->captured] += nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime);
     *child = (struct unreaped){0};
     return true;
 }
@@ -121,6 +118,11 @@ size_t child_process_left_by(uint64_t owner)
                  !reap_one(&table.all[i]);
     (void)pthread_mutex_unlock(&table.lock);
     return count;
+}
+
+bool child_process_refuses(uint64_t owner)
+{
+    return child_process_left_by(owner) >= CHILD_PROCESS_OWNER_MAX;
 }
 
 /* The place of a child in the table, with the lock held; pid 0: a free place. NULL: not found. */
@@ -195,37 +197,19 @@ bool child_process_is_ours(pid_t pid)
     return found;
 }
 
-/* The CPU time of children that are not reaped: of captured commands, or of all. */
-static uint64_t unreaped_cpu_ns(bool captured)
+uint64_t child_process_cpu_ns(bool captured)
 {
-    uint64_t sum_ns = 0, cpu_ns;
+    uint64_t sum_ns, cpu_ns;
     clockid_t clock;
 
+    (void)pthread_mutex_lock(&table.lock);
+    sum_ns = table.cpu_ns[captured];
     for (size_t i = 0; i < CHILD_PROCESS_MAX; i++)
-        if (table.all[i].pid > 0 && (table.all[i].captured || !captured) &&
+        if (table.all[i].pid > 0 && table.all[i].captured == captured &&
             proc_clock(table.all[i].pid, &clock) && proc_clock_ns(clock, &cpu_ns))
             sum_ns += cpu_ns;
+    (void)pthread_mutex_unlock(&table.lock);
     return sum_ns;
-}
-
-uint64_t child_process_cpu_ns(void)
-{
-    uint64_t cpu_ns;
-
-    (void)pthread_mutex_lock(&table.lock);
-    cpu_ns = table.cpu_ns + unreaped_cpu_ns(false);
-    (void)pthread_mutex_unlock(&table.lock);
-    return cpu_ns;
-}
-
-uint64_t child_process_captured_cpu_ns(void)
-{
-    uint64_t cpu_ns;
-
-    (void)pthread_mutex_lock(&table.lock);
-    cpu_ns = table.captured_cpu_ns + unreaped_cpu_ns(true);
-    (void)pthread_mutex_unlock(&table.lock);
-    return cpu_ns;
 }
 
 size_t child_process_running(pid_t out[CHILD_PROCESS_MAX], bool captured)

@@ -165,10 +165,13 @@ bool child_process_is_ours(pid_t pid);
 size_t child_process_left(void);
 size_t child_process_left_by(uint64_t owner);
 
-/* The CPU time of all children so far; the second: of captured commands.
- * Cost: a system call for each that is not reaped. */
-uint64_t child_process_cpu_ns(void);
-uint64_t child_process_captured_cpu_ns(void);
+/* True if processes of this owner block CHILD_PROCESS_OWNER_MAX of these: no other one of it is to
+ * be read. */
+bool child_process_refuses(uint64_t owner);
+
+/* The CPU time so far of captured commands, or of all other children.
+ * Cost: two short system calls for each that is not reaped. */
+uint64_t child_process_cpu_ns(bool captured);
 
 /* Gives how many children run that were not killed, and their processes: captured commands, or the
  * others. */

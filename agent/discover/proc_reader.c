@@ -131,7 +131,7 @@ static uint64_t blame(uint64_t owner)
 /* True if processes of that owner are not to be read now. */
 static bool is_left_alone(struct proc_reader *reader, uint64_t owner, uint64_t now_ns)
 {
-    return child_process_left_by(blame(owner)) >= CHILD_PROCESS_OWNER_MAX ||
+    return child_process_refuses(blame(owner)) ||
            blamed_owners_pause(&reader->owners, owner, now_ns);
 }
 
@@ -183,7 +183,9 @@ static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, u
                  "process %d blocks whoever reads its command line or environment; it is not "
                  "sampled for now%s",
                  (int)pid,
-                 blocks == 1 ? "" : ", and other processes of its owner are read ever more rarely");
+                 blocks == 1
+                     ? ""
+                     : ", and others of its owner are left alone for up to a minute at a time");
 }
 
 static bool take_answer(void *ctx, uint32_t kind, const void *bytes, size_t size)

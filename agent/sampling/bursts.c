@@ -43,6 +43,14 @@ bool burst_fits(const struct burst *burst, struct proc_id id, const char *servic
            (burst->service[0] == '\0' || strcmp(burst->service, service) == 0);
 }
 
+bool bursts_any(const struct bursts *bursts, uint64_t now_ns)
+{
+    for (size_t i = 0; i < bursts->count; i++)
+        if (bursts->all[i].until_ns > now_ns)
+            return true;
+    return false;
+}
+
 const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns)
 {

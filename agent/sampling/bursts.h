@@ -35,6 +35,9 @@ MUST_CHECK bool bursts_add(struct bursts *bursts, const struct burst *burst, uin
 /* True if the burst is of this process. */
 bool burst_fits(const struct burst *burst, struct proc_id id, const char *service);
 
+/* True if any burst runs. */
+bool bursts_any(const struct bursts *bursts, uint64_t now_ns);
+
 /* The running burst of the same target; NULL: there is none. */
 const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns);

@@ -236,8 +236,8 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->log_left_out = log_left_out();
     state->config = monitoring->config;
     state_own_use(state);
-    state->cpu_ns += child_process_cpu_ns();
-    state->http_cpu_ns = asked_use_cpu_ns() + child_process_captured_cpu_ns();
+    state->cpu_ns += child_process_cpu_ns(false) + child_process_cpu_ns(true);
+    state->http_cpu_ns = asked_use_cpu_ns() + child_process_cpu_ns(true);
     state->unkillable = child_process_reap(state->taken_mono_ns);
     state->budget = *supervisor_budget(sources->supervisor);
     state->engine = *supervisor_engine_stats(sources->supervisor);

@@ -190,7 +190,7 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
     (void)snprintf(number, sizeof(number), "%ld", pid);
     program_format(&program, word);
     command.blamed = proc_owner((pid_t)pid);
-    if (child_process_left_by(command.blamed) >= CHILD_PROCESS_OWNER_MAX)
+    if (child_process_refuses(command.blamed))
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "process %ld cannot be read now", pid);
     else
         answer_printed(request, &command, THREADS_SECONDS, answer);

@@ -193,8 +193,7 @@ static void add_dump(const struct program *program, const char *word, const char
     (void)snprintf(number, sizeof(number), "%d", (int)program->id.pid);
     program_format(program, identity);
     buf_init(&text, WEB_TEXT_MAX);
-    if ((child_process_left_by(command.blamed) >= CHILD_PROCESS_OWNER_MAX ||
-         !child_process_run(&command, limits, &text)) &&
+    if ((child_process_refuses(command.blamed) || !child_process_run(&command, limits, &text)) &&
         !word && text.size == 0)
         buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)program->id.pid);
     buf_add(out, text.data, text.size);

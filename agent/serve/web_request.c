@@ -27,7 +27,7 @@ const char *web_argument(const struct web_request *request, const char *name)
 
 uint64_t web_used_ns(void)
 {
-    return asked_use_cpu_ns() + child_process_captured_cpu_ns();
+    return asked_use_cpu_ns() + child_process_cpu_ns(true);
 }
 
 unsigned web_wait_s(const struct web_request *request)

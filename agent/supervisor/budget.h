@@ -78,8 +78,8 @@ struct budget {
     size_t newest;                          /* index in marks */
     double opening_left_ns;                 /* CPU time that opening may take now */
     double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
-    bool spent;                   /* the minute has used more than the limit, or did so and what
-                                   * is asked for would again */
+    bool spent;                   /* the last minute used more than the limit; it stays so until
+                                   * all that is asked for fits into it again */
     uint64_t floor_ns;            /* monotonic: one sample a second is too much since; 0: not */
     uint64_t memory_ns;           /* monotonic: too much memory since; 0: not */
     uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */

@@ -11,15 +11,9 @@
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
-/* True if samplers that processes of that owner block do not end. */
-static bool holds_samplers(uint64_t owner)
-{
-    return child_process_left_by(owner) >= CHILD_PROCESS_OWNER_MAX;
-}
-
 bool supervisor_refuses_owner(struct supervisor *f, uint64_t owner, uint64_t now_ns)
 {
-    return holds_samplers(owner) || blamed_owners_pause(&f->blamed, owner, now_ns);
+    return child_process_refuses(owner) || blamed_owners_pause(&f->blamed, owner, now_ns);
 }
 
 /* A process of an owner: any, or one that no sampler has sampled yet. */
@@ -54,16 +48,16 @@ static void blame_owner_of(struct supervisor *f, uint64_t owner, pid_t pid, uint
     const unsigned blocks = blamed_owners_add(&f->blamed, owner, now_ns);
 
     if (blocks == BLAMED_OWNERS_FREE)
-        log_line(LOG_LEVEL_WARNING,
-                 "process %d and others of its owner (a container, the sessions of a user, or a "
-                 "user in a cgroup) block samplers: new ones of them are tried ever more rarely",
-                 (int)pid);
+        log_line(
+            LOG_LEVEL_WARNING,
+            "process %d and others of its owner (a container, the sessions of a user, or a "
+            "user in a cgroup) block samplers: new ones are sampled after pauses of up to a minute",
+            (int)pid);
     if (blocks >= BLAMED_OWNERS_FREE)
         refuse_owner(f, owner, false, now_ns);
 }
 
-/* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
- * that it read. */
+/* A sampler is lost or killed: what it sampled is to be given to the next. */
 static void stop_lost_sampler(struct supervisor *f, struct sampler_process *sampler, bool failed,
                               bool blame)
 {
@@ -86,7 +80,7 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
                  (int)pid, failed ? "crashed" : "blocked");
     if (owner && entry && entry->count == 1)
         blame_owner_of(f, owner, pid, now_ns);
-    if (owner && holds_samplers(owner)) {
+    if (owner && child_process_refuses(owner)) {
         log_line(LOG_LEVEL_WARNING,
                  "samplers that process %d and others of its owner block do not end: none of them "
                  "is sampled until they have",

@@ -38,7 +38,7 @@ static uint64_t children_memory(bool captured)
 /* What all processes of ours use: captured commands run because users asked for something. */
 static struct budget_use use_of(const struct supervisor *f)
 {
-    const uint64_t captured_bytes = children_memory(true);
+    const uint64_t captured_bytes = children_memory(true), captured_ns = child_process_cpu_ns(true);
     struct budget_use use = {.cpu_ns = 0};
     struct timespec own = {0};
 
@@ -49,8 +49,8 @@ static struct budget_use use_of(const struct supervisor *f)
     use.memory_bytes += captured_bytes + children_memory(false);
     use.asked_memory_bytes += captured_bytes;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.asked_cpu_ns = asked_use_cpu_ns() + child_process_captured_cpu_ns();
-    use.cpu_ns = timespec_to_ns(own) + child_process_cpu_ns();
+    use.cpu_ns = timespec_to_ns(own) + child_process_cpu_ns(false) + captured_ns;
+    use.asked_cpu_ns = asked_use_cpu_ns() + captured_ns;
     supervisor_add_costs(f, &use);
     return use;
 }
@@ -78,32 +78,18 @@ static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t
     return targets;
 }
 
-static void log_slowed(const struct supervisor *f, size_t before)
+static void log_first_slowed(const struct supervisor *f)
 {
     const struct budget_state *state = &f->budget.state;
-    char why[128];
+    char why[64] = "would use far more CPU time in a minute";
 
     if (f->budget.spent)
         (void)snprintf(why, sizeof(why), "used %.2f s of CPU time in the last minute",
                        state->used_cpu_ns / NS_PER_S);
-    else
-        (void)snprintf(why, sizeof(why), "would use far more CPU time in a minute");
-    if (state->slowed > 0 && before == 0)
-        log_line(LOG_LEVEL_WARNING,
-                 "sampling %zu of %zu processes less often, the most expensive first: pystrobe %s "
-                 "and may use %.2f s (max_cpu)",
-                 state->slowed, f->assignments.count, why, state->promised.cpu * 60);
-    else if (state->slowed == 0 && before > 0)
-        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
-}
-
-/* True if a burst of anything runs. */
-static bool has_burst(const struct supervisor *f, uint64_t now_ns)
-{
-    for (size_t i = 0; i < f->bursts.count; i++)
-        if (f->bursts.all[i].until_ns > now_ns)
-            return true;
-    return false;
+    log_line(LOG_LEVEL_WARNING,
+             "sampling %zu of %zu processes less often, the most expensive first: pystrobe %s and "
+             "may use %.2f s (max_cpu)",
+             state->slowed, f->assignments.count, why, state->promised.cpu * 60);
 }
 
 /* Divides the CPU time between the targets. */
@@ -117,7 +103,8 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
 
     if (!targets)
         return; /* the share stays as it is */
-    left_out = budget_divide(&f->budget, targets, f->assignments.count, has_burst(f, now_ns));
+    left_out =
+        budget_divide(&f->budget, targets, f->assignments.count, bursts_any(&f->bursts, now_ns));
     for (i = f->assignments.count; left_out > 0 && i-- > 0;) /* the last one takes a free place */
         if (targets[i].left_out && f->assignments.items[i].sampling) {
             leave_target_out(f, f->assignments.items[i].id, why, now_ns);
@@ -126,7 +113,10 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
     free(targets);
     for (i = 0; i < SAMPLERS && f->budget.state.share_ns != before.share_ns; i++)
         supervisor_send_share(f, &f->samplers[i]);
-    log_slowed(f, before.slowed);
+    if (f->budget.state.slowed > 0 && before.slowed == 0)
+        log_first_slowed(f);
+    else if (f->budget.state.slowed == 0 && before.slowed > 0)
+        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
 }
 
 static struct assignment *largest(const struct assignments *all)

@@ -140,14 +140,14 @@ def test_a_command_about_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead,
 
 
 @needs_frames_of_chunks
-def test_new_processes_that_block_samplers_are_tried_ever_more_rarely(scene, dead, nobodys):
+def test_new_processes_wait_where_others_of_their_owner_have_blocked_samplers(scene, dead, nobodys):
     """SIGKILL ends all of these samplers but one. What their owner had before goes on."""
     files = dead()
     one = scene()
-    before = nobodys([PYTHON, "-c", SLEEP, one.mark]).process.pid
+    before = nobodys([PYTHON, "-c", SLEEP, one.mark]).pid
     one.run.wait_for([one.pid, before])
     pid = nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file"), "4", one.mark]).read_json()["pid"]
-    one.run.wait_for_line("new ones of them are tried ever more rarely")
+    one.run.wait_for_line("new ones are sampled after pauses of up to a minute")
 
     samples = one.samples(before)
     live.wait_until(lambda: one.samples(before) > samples, "what their owner had before is sampled", 0.2)
@@ -156,7 +156,7 @@ def test_new_processes_that_block_samplers_are_tried_ever_more_rarely(scene, dea
 
     os.kill(pid, signal.SIGUSR1)
     files.__exit__()
-    after = nobodys([PYTHON, "-c", SLEEP, one.mark]).process.pid
+    after = nobodys([PYTHON, "-c", SLEEP, one.mark]).pid
     live.wait_until(lambda: one.samples(after), "new ones are sampled again", 0.2)
     assert one.run.stop()[0] == 0
 

@@ -27,6 +27,8 @@ static void is_of_a_process_or_of_a_service(void **state)
     assert_true(bursts_of(&bursts, id(7), "shop", 50)->rate_hz == 200); /* the fastest */
     assert_null(bursts_of(&bursts, id(8), "mail", 50));
     assert_null(bursts_of(&bursts, id(7), "shop", 100)); /* over */
+    assert_true(bursts_any(&bursts, 99));
+    assert_false(bursts_any(&bursts, 100));
 }
 
 static void is_not_of_a_later_process_with_the_same_number(void **state)
