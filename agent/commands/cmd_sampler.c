@@ -294,7 +294,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct ipc_commit commit;
     struct ipc_end end;
     struct proc_id id;
-    double share_ns;
+    struct ipc_share share;
 
     if (kind == IPC_TAKE && ipc_read(&take, sizeof(take), bytes, size)) {
         send_pending_rows(s); /* opening is where a target blocks first: nothing is lost by it */
@@ -305,8 +305,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         end_sampler_interval(s, &end);
     } else if (kind == IPC_BURST && ipc_read(&burst, sizeof(burst), bytes, size)) {
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
-    } else if (kind == IPC_SHARE && ipc_read(&share_ns, sizeof(share_ns), bytes, size)) {
-        engine_share(s->engine, share_ns);
+    } else if (kind == IPC_SHARE && ipc_read(&share, sizeof(share), bytes, size)) {
+        engine_share(s->engine, share.owner, share.share_ns);
     } else if (kind == IPC_COMMIT && ipc_read(&commit, sizeof(commit), bytes, size)) {
         commit_and_send(s, &commit);
     } else {

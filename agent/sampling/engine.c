@@ -127,16 +127,21 @@ static void look_again(struct engine *e, struct target *t, uint64_t now_ns)
 static void slow_target(struct engine *e, struct target *t)
 {
     const double wanted_hz = (double)NS_PER_S / (double)ticks_wanted_period(&t->tick);
-    const double hz = fair_share_hz(e->share_ns, sampling_cost_tick_ns(&t->cost), wanted_hz);
+    const double hz = fair_share_hz(t->share_ns, sampling_cost_tick_ns(&t->cost), wanted_hz);
 
     ticks_slow(&e->ticks, &t->tick, hz < wanted_hz ? (uint64_t)((double)NS_PER_S / hz) : 0);
 }
 
-void engine_share(struct engine *e, double share_ns)
+void engine_share(struct engine *e, uint64_t owner, double share_ns)
 {
-    e->share_ns = share_ns > 0 ? share_ns : 0;
-    for (size_t i = 0; i < e->stats.sampling; i++)
-        slow_target(e, e->sampling[i]);
+    for (size_t i = 0; i < e->stats.sampling; i++) {
+        struct target *t = e->sampling[i];
+
+        if (t->profile.owner != owner)
+            continue;
+        t->share_ns = share_ns > 0 ? share_ns : 0;
+        slow_target(e, t);
+    }
 }
 
 /* Charges a sample that began at `began_ns`. The first one counts as part of opening. */
@@ -353,7 +358,6 @@ struct engine *engine_new(const struct engine_settings *settings)
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
         seed = clock_mono_ns();
     ticks_init(&e->ticks, seed);
-    e->share_ns = INFINITY;
     e->utc = utc_now();
     e->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;

@@ -151,8 +151,8 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
 
-/* Slows the targets that cost more than `share_ns` a second; see fair_share.h. */
-void engine_share(struct engine *engine, double share_ns);
+/* Slows the targets of an owner that cost more than `share_ns` a second; see fair_share.h. */
+void engine_share(struct engine *engine, uint64_t owner, double share_ns);
 
 /* Samples a process from now on. Calls put_off of `callbacks`, perhaps at once, if it cannot be
  * sampled now. */

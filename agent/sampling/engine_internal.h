@@ -34,7 +34,6 @@ struct engine {
     unsigned alone_backoff, alone_backoff_left;
     uint64_t interval_end_ns;
     struct ticks ticks; /* of all targets */
-    double share_ns;    /* of each target, of each second; INFINITY: all run as asked for */
     struct alarm alarm; /* used when there is one target */
     struct bursts bursts;
     struct trim trim;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_targets.c - the processes that an engine samples; see engine_internal.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -202,6 +203,7 @@ static enum cpy_rc new_target(struct engine *e, struct proc_id id,
         return CPY_NOMEM;
     t->id = id;
     t->profile = *profile;
+    t->share_ns = INFINITY;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     rc = check_identity(id); /* once the pidfd holds it */
     if (rc == CPY_OK && proc_exec_mark(id.pid, &t->exec_mark) == PROC_FAILED)

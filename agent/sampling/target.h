@@ -23,6 +23,7 @@ struct target {
     struct target_profile profile;
     struct tick tick; /* when it is due next */
     struct sampling_cost cost;
+    double share_ns;                         /* CPU time that it may use a second; INFINITY: any */
     int pidfd;                               /* owned: tells its end; -1: the kernel has none */
     unsigned raced;                          /* samples in a row that failed */
     uint64_t name_retry_ns, name_backoff_ns; /* when to ask again who it says that it is */

@@ -2,6 +2,7 @@
 /* assignments.c - see assignments.h. */
 #include "agent/supervisor/assignments.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -16,7 +17,7 @@ struct assignment *assignments_add(struct assignments *assignments, struct proc_
     if (!ARRAY_RESERVE(assignments->items, assignments->capacity, assignments->count + 1))
         return NULL;
     assignment = &assignments->items[assignments->count++];
-    *assignment = (struct assignment){.id = id, .profile = *profile};
+    *assignment = (struct assignment){.id = id, .profile = *profile, .share_ns = INFINITY};
     assignment->sampler =
         quarantine_find(&assignments->quarantine, id) ? quarantine_sampler : sampler;
     assignment->sampler->processes++;

@@ -29,6 +29,7 @@ struct assignment {
     bool known;                      /* some sampler has sampled it before */
     uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;
+    double share_ns;             /* CPU time that it may use, ns a second; INFINITY: as asked for */
     char python[32];             /* version; "": not known yet */
     struct engine_counts counts; /* by all samplers so far */
     struct engine_counts before; /* by samplers that have ended */

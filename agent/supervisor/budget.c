@@ -16,9 +16,9 @@
 /* Samples get at least this part of the limit, whatever scans and delivery take. */
 #define SAMPLES_PART 0.25
 
-/* Of the limit: a target that takes more at one sample a second is left out before others are
- * slowed for it. */
-#define LARGE_PART 0.25
+/* Of the limit: what the targets of an owner may take at one sample a second, whatever its share.
+ */
+#define FLOOR_PART 0.25
 
 /* As long as the minute has time left, samples may take so many times the limit, and all that
  * pystrobe does so many times. */
@@ -154,56 +154,23 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     judge_memory(budget, use, now_ns);
 }
 
-static bool is_slowed(const struct fair_share_target *target, double share_ns)
-{
-    return !target->left_out &&
-           fair_share_hz(share_ns, target->tick_ns, target->wanted_hz) < target->wanted_hz;
-}
-
-static size_t count_slowed(const struct fair_share_target *targets, size_t count, double share_ns)
+static size_t count_slowed(const struct fair_share_target *targets, size_t count)
 {
     size_t i, slowed = 0;
 
     for (i = 0; i < count; i++)
-        slowed += is_slowed(&targets[i], share_ns);
+        slowed += !targets[i].left_out &&
+                  fair_share_hz(targets[i].share_ns, targets[i].tick_ns, targets[i].wanted_hz) <
+                      targets[i].wanted_hz;
     return slowed;
 }
 
-static bool is_large(const struct budget *budget, const struct fair_share_target *target)
+/* What the targets of an owner may take at one sample a second. */
+static double floor_ns(const struct budget *budget)
 {
-    return !target->left_out &&
-           target->tick_ns * fair_share_hz(0, target->tick_ns, target->wanted_hz) >
-               budget->state.promised.cpu * LARGE_PART * NS_PER_S;
-}
+    const double part_ns = budget->state.promised.cpu * FLOOR_PART * NS_PER_S;
 
-/* True if one sample a second of each target is too much, or that of some is so much that others
- * are slowed. */
-static bool is_floor_too_much(const struct budget *budget, const struct fair_share_target *targets,
-                              size_t count)
-{
-    const double share_ns = budget->state.share_ns;
-    bool large = false, slowed = false;
-
-    for (size_t i = 0; i < count; i++) {
-        large = large || is_large(budget, &targets[i]);
-        slowed = slowed || (is_slowed(&targets[i], share_ns) && !is_large(budget, &targets[i]));
-    }
-    return share_ns <= 0 || (large && slowed);
-}
-
-static size_t mark_left_out(const struct budget *budget, struct fair_share_target *targets,
-                            size_t count)
-{
-    size_t left_out = 0;
-
-    if (budget->state.share_ns <= 0)
-        return fair_share_leave_out(targets, count, budget->samples_ns);
-    for (size_t i = 0; i < count; i++)
-        if (is_large(budget, &targets[i])) {
-            targets[i].left_out = true;
-            left_out++;
-        }
-    return left_out;
+    return budget->state.share_ns > part_ns ? budget->state.share_ns : part_ns;
 }
 
 /* True once that has been so for long enough. */
@@ -223,15 +190,17 @@ size_t budget_divide(struct budget *budget, struct fair_share_target *targets, s
     const bool free = state->promised.cpu <= 0 || (bursts && !budget->spent);
     size_t left_out = 0;
 
-    state->share_ns = free ? INFINITY : fair_share_divide(targets, count, budget->samples_ns);
+    state->share_ns = fair_share_divide(targets, count, free ? INFINITY : budget->samples_ns);
     if (isinf(state->share_ns) && state->used_cpu <= state->promised.cpu)
         budget->spent = false;
-    if (has_lasted(budget, is_floor_too_much(budget, targets, count),
+    if (has_lasted(budget,
+                   state->share_ns <= 0 ||
+                       fair_share_most_at_floor(targets, count) > floor_ns(budget),
                    budget->marks[budget->newest].now_ns)) {
-        left_out = mark_left_out(budget, targets, count);
+        left_out = fair_share_leave_out(targets, count, floor_ns(budget), budget->samples_ns);
         budget->floor_ns = 0;
     }
-    state->slowed = count_slowed(targets, count, state->share_ns);
+    state->slowed = count_slowed(targets, count);
     state->left_out += left_out;
     return left_out;
 }

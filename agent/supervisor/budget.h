@@ -8,10 +8,10 @@
  * Samples: as long as the last minute was within the limit, all targets are sampled as asked for,
  * if that takes no more than one and a half times the limit, and no more than twice the limit with
  * opening and requests; bursts, which users ask for, may take all that the minute has left. Beyond
- * it the CPU time that scans and delivery leave is divided fairly (fair_share.h): the most
- * expensive targets are slowed first, down to one sample a second. If even that is too much for
- * BUDGET_PATIENCE_NS, the most expensive targets are left out; so are those that take more than a
- * quarter of the limit at one sample a second, while others are slowed.
+ * it the CPU time that scans and delivery leave is divided fairly between owners, and between the
+ * targets of each (fair_share.h): the most expensive targets are slowed first, down to one sample a
+ * second. An owner whose targets take more than its share even so, and more than a quarter of the
+ * limit, has the most expensive of them left out after BUDGET_PATIENCE_NS.
  *
  * Opening: may take as much CPU time as samples do not use, at least half the limit; up to half a
  * minute of it is saved up, twice that at the start. Processes that do not fit wait.
@@ -61,7 +61,7 @@ struct budget_state {
     double used_opening_cpu; /* the same for opening */
     double used_cpu_ns;      /* CPU time of the last minute, without opening */
     uint64_t used_memory_bytes;
-    double share_ns;   /* CPU time of each target, ns a second; INFINITY: as asked for */
+    double share_ns;   /* CPU time of each owner, ns a second; INFINITY: as asked for */
     size_t slowed;     /* targets that are sampled less often than asked for */
     uint64_t left_out; /* targets left out for the limits, so far */
 };
@@ -93,8 +93,9 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 /* Measures: updates all but the share. Nothing if no time has passed. */
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
-/* Divides the CPU time: updates state.share_ns and state.slowed, and marks targets to be left
- * out. Gives how many. `bursts`: some are sampled more often for a while. */
+/* Divides the CPU time: sets the share of each target (sorted by owner), updates state.share_ns and
+ * state.slowed, and marks targets to be left out. Gives how many. `bursts`: some are sampled more
+ * often for a while. */
 size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
                      bool bursts);
 

@@ -19,7 +19,7 @@ enum ipc_message {
     IPC_DROP = 2,  /* struct proc_id: stop sampling it */
     IPC_END = 3,   /* struct ipc_end: end the interval and hand over its profiles */
     IPC_BURST = 4, /* struct ipc_burst: sample some processes at a higher rate for a while */
-    IPC_SHARE = 5, /* double: CPU time of each target, ns a second */
+    IPC_SHARE = 5, /* struct ipc_share: CPU time of each target of an owner */
     IPC_COMMIT = 6 /* struct ipc_commit: commit and hand over all time up to now */
 };
 
@@ -36,6 +36,11 @@ struct ipc_end {
 struct ipc_burst {
     struct burst burst;
     uint64_t duration_ns;
+};
+
+struct ipc_share {
+    uint64_t owner;
+    double share_ns; /* a second; INFINITY: they are sampled as asked for */
 };
 
 struct ipc_commit {

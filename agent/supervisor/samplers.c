@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* samplers.c - starts, checks, instructs and kills samplers; see supervisor_internal.h. */
+#include <math.h>
 #include <string.h>
 
 #include "agent/host/clock.h"
@@ -223,11 +224,37 @@ bool supervisor_committed(const struct supervisor *f, uint64_t number)
     return true;
 }
 
-void supervisor_send_share(struct supervisor *f, struct sampler_process *sampler)
+double supervisor_share_of(const struct supervisor *f, uint64_t owner)
 {
-    const double share_ns = f->budget.state.share_ns;
+    const struct assignment *assignment = find_of_owner(f, owner, true);
 
-    send_to_sampler(f, sampler, IPC_SHARE, &share_ns, sizeof(share_ns));
+    return assignment ? assignment->share_ns : f->budget.state.share_ns;
+}
+
+static void send_share(struct supervisor *f, struct sampler_process *sampler, uint64_t owner,
+                       double share_ns)
+{
+    const struct ipc_share message = {owner, share_ns};
+
+    send_to_sampler(f, sampler, IPC_SHARE, &message, sizeof(message));
+}
+
+void supervisor_set_share(struct supervisor *f, uint64_t owner, double share_ns)
+{
+    bool changed[SAMPLERS] = {false};
+    size_t i;
+
+    for (i = 0; i < f->assignments.count; i++) {
+        struct assignment *assignment = &f->assignments.items[i];
+
+        if (assignment->profile.owner != owner || assignment->share_ns == share_ns)
+            continue;
+        assignment->share_ns = share_ns;
+        changed[assignment->sampler - f->samplers] = assignment->sent;
+    }
+    for (i = 0; i < SAMPLERS; i++)
+        if (changed[i])
+            send_share(f, &f->samplers[i], owner, share_ns);
 }
 
 static void start_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
@@ -242,7 +269,6 @@ static void start_sampler(struct supervisor *f, struct sampler_process *sampler,
     f->counts.started++;
     for (size_t i = 0; i < f->bursts.count; i++)
         ipc_burst(f, sampler, &f->bursts.all[i], now_ns);
-    supervisor_send_share(f, sampler);
     if (f->commit_number > 0)
         ipc_commit(f, sampler);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
@@ -297,6 +323,8 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     assignment->sent = true;
     f->opening_count++;
     send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
+    if (isfinite(assignment->share_ns))
+        send_share(f, assignment->sampler, assignment->profile.owner, assignment->share_ns);
 }
 
 /* Ends the quarantine of a process that has not blocked its sampler for TRIAL_NS. */

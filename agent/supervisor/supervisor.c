@@ -57,6 +57,7 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
     uint64_t now_ns = clock_mono_ns();
     struct sampler_process *apart = &f->samplers[QUARANTINE_SAMPLER];
     struct assignment *assignment;
+    double share_ns;
     bool suspect;
 
     if (supervisor_refuses_owner(f, profile->owner, now_ns)) {
@@ -69,12 +70,14 @@ static void assign_found_process(void *ctx, struct proc_id id, const struct targ
     }
     suspect = child_process_left_by(profile->owner) > 0 ||
               blamed_owners_blocks(&f->blamed, profile->owner, now_ns) > 0;
+    share_ns = supervisor_share_of(f, profile->owner);
     assignment = assignments_add(&f->assignments, id, profile,
                                  suspect ? apart : supervisor_least_busy(f), apart);
     if (!assignment) {
         supervisor_refuse(f, id, "out of memory", now_ns);
         return;
     }
+    assignment->share_ns = share_ns;
     if (proc_exec_mark(id.pid, &assignment->mark) != PROC_OK)
         assignment->mark = 0; /* it is gone, and no program has this one */
     supervisor_assign(f, assignment, now_ns);
@@ -444,7 +447,7 @@ void supervisor_each(struct supervisor *f,
             bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
         const double wanted_hz = burst ? burst->rate_hz : assignment->profile.rate_hz;
         const double rate_hz =
-            fair_share_hz(f->budget.state.share_ns, assignment->counts.tick_ns, wanted_hz);
+            fair_share_hz(assignment->share_ns, assignment->counts.tick_ns, wanted_hz);
         const struct supervisor_process process = {
             .program = {assignment->id, assignment->mark},
             .service = assignment->profile.service,

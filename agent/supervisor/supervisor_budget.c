@@ -61,6 +61,27 @@ static double valid_cost(double cost)
     return isfinite(cost) && cost > 0 ? cost : 0;
 }
 
+/* Tells the targets what they may use. */
+static void set_shares(struct supervisor *f, const struct fair_share_target *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || targets[i].owner != targets[i - 1].owner)
+            supervisor_set_share(f, targets[i].owner, targets[i].share_ns);
+}
+
+static void leave_out_marked(struct supervisor *f, const struct fair_share_target *targets,
+                             size_t count, uint64_t now_ns)
+{
+    static const char why[] = "left out: one sample a second takes too much of the CPU time that "
+                              "pystrobe may use (max_cpu)";
+    const struct assignment *assignment;
+
+    for (size_t i = 0; i < count; i++)
+        if (targets[i].left_out &&
+            (assignment = assignments_find(&f->assignments, targets[i].id)) && assignment->sampling)
+            leave_target_out(f, targets[i].id, why, now_ns);
+}
+
 static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t now_ns)
 {
     const struct assignments *all = &f->assignments;
@@ -71,10 +92,14 @@ static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t
         const struct burst *burst =
             bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
 
+        targets[i].id = assignment->id;
+        targets[i].owner = assignment->profile.owner;
         targets[i].tick_ns = valid_cost(assignment->counts.tick_ns);
         targets[i].wanted_hz = burst ? burst->rate_hz : assignment->profile.rate_hz;
         targets[i].left_out = !assignment->sampling;
     }
+    if (targets)
+        fair_share_sort(targets, all->count);
     return targets;
 }
 
@@ -95,24 +120,16 @@ static void log_first_slowed(const struct supervisor *f)
 /* Divides the CPU time between the targets. */
 static void divide_cpu(struct supervisor *f, uint64_t now_ns)
 {
-    static const char why[] = "left out: one sample a second takes too much of the CPU time that "
-                              "pystrobe may use (max_cpu)";
     struct fair_share_target *targets = targets_of(f, now_ns);
     const struct budget_state before = f->budget.state;
-    size_t i, left_out;
+    const size_t count = f->assignments.count;
 
     if (!targets)
-        return; /* the share stays as it is */
-    left_out =
-        budget_divide(&f->budget, targets, f->assignments.count, bursts_any(&f->bursts, now_ns));
-    for (i = f->assignments.count; left_out > 0 && i-- > 0;) /* the last one takes a free place */
-        if (targets[i].left_out && f->assignments.items[i].sampling) {
-            leave_target_out(f, f->assignments.items[i].id, why, now_ns);
-            left_out--;
-        }
+        return; /* the shares stay as they are */
+    if (budget_divide(&f->budget, targets, count, bursts_any(&f->bursts, now_ns)) > 0)
+        leave_out_marked(f, targets, count, now_ns);
+    set_shares(f, targets, count);
     free(targets);
-    for (i = 0; i < SAMPLERS && f->budget.state.share_ns != before.share_ns; i++)
-        supervisor_send_share(f, &f->samplers[i]);
     if (f->budget.state.slowed > 0 && before.slowed == 0)
         log_first_slowed(f);
     else if (f->budget.state.slowed == 0 && before.slowed > 0)

@@ -64,7 +64,10 @@ bool supervisor_refuses_owner(struct supervisor *supervisor, uint64_t owner, uin
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
 void supervisor_send_end(struct supervisor *supervisor, struct sampler_process *sampler, bool last);
-void supervisor_send_share(struct supervisor *supervisor, struct sampler_process *sampler);
+
+/* CPU time that each target of an owner may use, ns a second; INFINITY: as asked for. */
+double supervisor_share_of(const struct supervisor *supervisor, uint64_t owner);
+void supervisor_set_share(struct supervisor *supervisor, uint64_t owner, double share_ns);
 
 /* What opening and samples have cost so far: adds it to `use`. */
 void supervisor_add_costs(const struct supervisor *supervisor, struct budget_use *use);

@@ -99,13 +99,15 @@ static void slows_a_target_that_costs_more_than_its_share(void **state)
     assert_int_equal(start_sampling(e, 0, false), CPY_OK);
     t = e->sampling[0];
     sampling_cost_add(&t->cost, NS_PER_MS, 0, 1, t->tick.period_ns);
-    engine_share(e, 5e6); /* 5 ms a second: 5 samples, where 10 are asked for */
+    engine_share(e, t->profile.owner, 5e6); /* 5 ms a second: 5 samples, where 10 are asked for */
     assert_int_equal(ticks_period(&t->tick), NS_PER_S / 5);
-    engine_share(e, 0);
+    engine_share(e, t->profile.owner, 0);
     assert_int_equal(ticks_period(&t->tick), NS_PER_S);
-    engine_share(e, 20e6);
+    engine_share(e, t->profile.owner, 20e6);
     assert_int_equal(ticks_period(&t->tick), NS_PER_S / 10);
-    engine_share(e, INFINITY);
+    engine_share(e, t->profile.owner + 1, 1e6); /* of another */
+    assert_int_equal(ticks_period(&t->tick), NS_PER_S / 10);
+    engine_share(e, t->profile.owner, INFINITY);
     assert_int_equal(ticks_period(&t->tick), NS_PER_S / 10);
     engine_free(e);
 }

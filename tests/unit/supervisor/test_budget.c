@@ -36,7 +36,8 @@ static void begin(struct host *host, double cpu, size_t count, double tick_ns)
 
     *host = (struct host){.now_ns = 5 * BUDGET_STEP_NS, .count = count, .charged = 1};
     for (size_t i = 0; i < count; i++)
-        host->targets[i] = (struct fair_share_target){.tick_ns = tick_ns, .wanted_hz = 19};
+        host->targets[i] =
+            (struct fair_share_target){.tick_ns = tick_ns, .wanted_hz = 19, .share_ns = INFINITY};
     budget_init(&host->budget, &limits);
     budget_step(&host->budget, &host->use, host->now_ns);
 }
@@ -45,7 +46,7 @@ static double rate(const struct host *host, size_t target)
 {
     return host->targets[target].left_out
                ? 0
-               : fair_share_hz(host->budget.state.share_ns, host->targets[target].tick_ns,
+               : fair_share_hz(host->targets[target].share_ns, host->targets[target].tick_ns,
                                host->targets[target].wanted_hz);
 }
 
@@ -211,10 +212,11 @@ static void leaves_out_what_others_are_slowed_for(void **state)
 
     (void)state;
     begin(&host, 0.01, 4, 100 * US); /* 1.9 ms a second each */
-    host.targets[2].tick_ns = 5 * MS;
+    host.targets[3].tick_ns = 8 * MS;
+    host.targets[3].owner = 1;
     (void)live(&host, 120);
 
-    assert_true(host.targets[2].left_out);
+    assert_true(host.targets[3].left_out);
     assert_int_equal(host.budget.state.left_out, 1);
     assert_int_equal(host.budget.state.slowed, 0);
     assert_true(rate(&host, 1) == 19);
@@ -231,6 +233,25 @@ static void keeps_what_is_expensive_beside_cheap_ones(void **state)
 
     assert_int_equal(host.budget.state.left_out, 0);
     assert_int_equal(host.budget.state.slowed, 1);
+}
+
+static void an_innocent_is_not_slowed_for_many_of_another(void **state)
+{
+    static struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 200, 50 * US); /* 19 % of a core, and 1 % at one sample a second */
+    for (size_t i = 1; i < 200; i++)
+        host.targets[i].owner = 1;
+    host.other_ns = 6 * MS;
+    (void)live(&host, 60);
+
+    for (int i = 0; i < 600; i++) {
+        (void)live(&host, 1);
+        assert_true(rate(&host, 0) == 19);
+    }
+    assert_between(host.budget.state.used_cpu, 0.0085, 0.0101);
+    assert_in_range(host.budget.state.left_out, 130, 160); /* a quarter of the limit is theirs */
 }
 
 static void waits_before_it_leaves_out(void **state)
@@ -417,6 +438,7 @@ int main(void)
         cmocka_unit_test(leaves_out_what_breaks_the_limit_at_a_sample_a_second),
         cmocka_unit_test(leaves_out_what_others_are_slowed_for),
         cmocka_unit_test(keeps_what_is_expensive_beside_cheap_ones),
+        cmocka_unit_test(an_innocent_is_not_slowed_for_many_of_another),
         cmocka_unit_test(waits_before_it_leaves_out),
         cmocka_unit_test(keeps_all_while_the_agent_itself_takes_too_much),
         cmocka_unit_test(a_start_slows_nobody),
