@@ -10,6 +10,9 @@
 #define OPENING_FIRST_S 60
 #define OPENING_MAX_S   30
 
+/* Opening gets at least this part of the limit, whatever samples take. */
+#define OPENING_PART 0.25
+
 /* CPU time to open a process, until it is known. */
 #define OPENING_TYPICAL_NS (4e6)
 
@@ -90,11 +93,11 @@ static void set_samples(struct budget *budget, double limit, double sampling_cpu
 static void fill_opening(struct budget *budget, double opened_ns, double passed_ns)
 {
     const double promised = budget->state.promised.cpu, most = promised * OPENING_MAX_S * NS_PER_S;
-    const double unused = promised - budget->state.used_cpu;
+    const double unused = promised - budget->state.used_cpu, least = promised * OPENING_PART;
     double left = budget->opening_left_ns - opened_ns;
 
     if (left < most) {
-        left += (unused > promised / 2 ? unused : promised / 2) * passed_ns;
+        left += (unused > least ? unused : least) * passed_ns;
         left = left < most ? left : most;
     }
     budget->opening_left_ns = left > -most ? left : -most;
