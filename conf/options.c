@@ -379,14 +379,18 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_TEMPLATE,
         .usual = "${otel:service.name:-${target}}",
         .help = "What these processes are called in profiles. Processes of one service, "
-                "with the same labels, share a profile. ${script} is the .py file or the "
-                "module of -m that they run, or the app that gunicorn, uvicorn, celery "
-                "and their like serve; ${exe} the name of the executable; ${otel:NAME} a "
-                "resource attribute of OpenTelemetry; ${env:NAME} a variable that "
-                "env_allow allows; there are ${user}, ${systemd_unit}, ${container}, "
+                "with the same labels, share a profile. ${script} is what they run as a "
+                "person would call it: the .py file or the module of -m, the application of "
+                "gunicorn, uvicorn, celery and their like, for a worker that of its parent; "
+                "${exe} the name of the executable; ${otel:service.name} what their "
+                "environment says, by OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES or "
+                "DD_SERVICE; ${otel:NAME} another resource attribute of OpenTelemetry; "
+                "${env:NAME} a variable that env_allow allows; there are ${user}, ${systemd_unit}, "
+                "${container}, "
                 "${cgroup} and ${target}, the NAME of this section, too. ${NAME:-DEFAULT} "
                 "takes DEFAULT where there is no such thing. $$ is a $. If nothing is "
-                "left, it is the script or the executable.",
+                "left, it is ${script} or ${exe}. SERVICE NAMES in pystrobe.ini(5) has the "
+                "whole order.",
     },
     {
         FREE_KEY(CONF_TARGET, "label."),

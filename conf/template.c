@@ -61,10 +61,10 @@ static void expand_variable(struct expansion *e, unsigned depth, bool wanted)
         e->problem = "has too many \"${\" inside each other; at most 8";
     if (e->problem || !read_variable_name(e, name))
         return;
-    value = e->lookup(e->ctx, name);
+    value = wanted ? e->lookup(e->ctx, name) : NULL; /* to look may cost much */
     if (value && !*value)
         value = NULL;
-    if (wanted && value)
+    if (value)
         append_expansion(e, value, strlen(value));
     if (*e->at == ':') {
         e->at += 2;

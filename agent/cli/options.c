@@ -14,6 +14,7 @@
 #include "agent/host/log.h"
 #include "agent/proc/cmdline.h"
 #include "agent/proc/ptrace_access.h"
+#include "base/file.h"
 
 int options_help(const char *text)
 {
@@ -224,12 +225,15 @@ bool options_store(char *out, size_t size)
 void options_service(char **argv, char *out, size_t size)
 {
     const char *words[CMDLINE_ARGUMENTS_MAX + 1];
+    struct cmdline_program program;
     size_t count = 0;
 
     for (; argv[count] && count < CMDLINE_ARGUMENTS_MAX; count++)
         words[count] = argv[count];
     words[count] = NULL;
-    cmdline_name(words, out, size);
+    cmdline_parse(words, &program);
+    (void)snprintf(out, size, "%s",
+                   program.kind == CMDLINE_PART ? file_base_name(argv[0]) : program.name);
 }
 
 bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX])

@@ -58,6 +58,10 @@ static void add_wanted(struct sight *sight, pid_t pid, const struct target_profi
     buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, profile->rate_hz);
     escape_add_str(&sight->wanted, profile->service);
     add_preview_labels(&sight->wanted, &profile->labels);
+    buf_add_str(&sight->wanted, "\n           called so by ");
+    escape_add_str(&sight->wanted, profile->named_by);
+    proc_info_begin(sight->info, pid);
+    naming_explain(sight->info, &sight->wanted);
     buf_add_str(&sight->wanted, "\n           ");
     add_command(sight, &sight->wanted, pid);
     sight->wanted_count++;

@@ -220,15 +220,16 @@ static int read_exec_conf(const struct request *request, struct conf **out)
 }
 
 /* The name that the command's environment gives it; false: none. */
-static bool name_by_otel(char *out, size_t size)
+static bool name_by_environment(char *out, size_t size)
 {
     const char *name = getenv("OTEL_SERVICE_NAME"), *all = getenv("OTEL_RESOURCE_ATTRIBUTES");
+    const char *datadog = getenv("DD_SERVICE");
 
     out[0] = '\0';
     if (name && name[0])
         (void)snprintf(out, size, "%s", name);
-    else if (all && !naming_attribute(all, "service.name", out, size))
-        return false;
+    else if (!(all && naming_attribute(all, "service.name", out, size)) && datadog)
+        (void)snprintf(out, size, "%s", datadog);
     return out[0] != '\0';
 }
 
@@ -243,7 +244,7 @@ static bool fill_choice(struct run *run)
     run->asked_hz = request->rate_hz;
     if (request->service)
         (void)snprintf(name, sizeof(name), "%s", request->service);
-    else if (!name_by_otel(name, sizeof(name)))
+    else if (!name_by_environment(name, sizeof(name)))
         options_service(request->command, name, sizeof(name));
     else
         run->is_named = true;
@@ -253,6 +254,8 @@ static bool fill_choice(struct run *run)
     run->naming.env_allow = run->conf->agent.env_allow;
     run->naming.auto_labels = run->conf->agent.auto_labels;
     run->info = proc_info_new();
+    if (run->info)
+        proc_info_stop_at(run->info, run->profiler->root);
     run->matcher = matcher_new(run->conf);
     return run->info && run->matcher;
 }

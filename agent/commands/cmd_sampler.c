@@ -69,6 +69,17 @@ static void tell_began(void *ctx, struct proc_id id, const char *version)
     send_report(ctx, REPORT_BEGAN, &message, sizeof(message));
 }
 
+static void tell_named(void *ctx, struct proc_id id, const struct target_profile *profile)
+{
+    struct report_named message;
+
+    memset(&message, 0, sizeof(message));
+    message.id = id;
+    memcpy(message.service, profile->service, sizeof(message.service));
+    memcpy(message.named_by, profile->named_by, sizeof(message.named_by));
+    send_report(ctx, REPORT_NAMED, &message, sizeof(message));
+}
+
 static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
     struct report_put_off message;
@@ -342,7 +353,8 @@ static int sample_until_closed(struct sampler *s)
 /* Takes over the scratch. */
 static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
-    static const struct engine_callbacks callbacks = {tell_began, tell_put_off, tell_ended};
+    static const struct engine_callbacks callbacks = {
+        .began = tell_began, .named = tell_named, .put_off = tell_put_off, .ended = tell_ended};
     struct engine_settings settings = {.callbacks = &callbacks,
                                        .deliver = send_service_interval,
                                        .hangs = tell_hang,

@@ -44,6 +44,14 @@ static bool is_launcher(const char *program)
     return false;
 }
 
+/* A part that is below nothing has no name of its own. */
+static const char *own_name(struct proc_info *info)
+{
+    const struct cmdline_program *program = proc_info_program(info);
+
+    return program->kind == CMDLINE_PART ? "" : program->name;
+}
+
 bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size_t size)
 {
     char program[256];
@@ -54,7 +62,7 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
     /* Amid an exec the kernel shows the new program a moment before its arguments. */
     if (is_launcher(program) || proc_info_command_line(info)[0] == '\0')
         return false;
-    (void)snprintf(out, size, "%s", proc_info_script(info));
+    (void)snprintf(out, size, "%s", own_name(info));
     for (int i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
                     stat.parent != root;
          i++) {
@@ -62,7 +70,7 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
         proc_info_begin(info, pid);
         program_of(info, program, sizeof(program));
         if (is_python(program))
-            (void)snprintf(out, size, "%s", proc_info_script(info));
+            (void)snprintf(out, size, "%s", own_name(info));
     }
     return true;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/discover/otel_context.h"
+#include "agent/host/escape.h"
 #include "base/file.h"
 #include "base/percent.h"
 
@@ -24,11 +25,12 @@ struct run {
     const struct naming *naming;
     struct proc_info *info;
     char value[1024]; /* lent until the next name is looked up */
+    char source[96];  /* what the last name that was found is from */
 };
 
 const char *naming_variable(const char *allow, struct proc_info *info, const char *name)
 {
-    static const char always[] = "OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES";
+    static const char always[] = "OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES DD_SERVICE";
 
     if (!conf_is_listed(always, name) && !conf_is_listed(allow, name))
         return NULL;
@@ -93,17 +95,108 @@ bool naming_attribute(const char *text, const char *key, char *out, size_t size)
     }
 }
 
-/* A resource attribute that the process has in its environment. */
+/* The text, if there is one; notes where it is from. */
+static const char *from_source(struct run *run, const char *text, const char *source)
+{
+    if (!text || !*text)
+        return NULL;
+    (void)snprintf(run->source, sizeof(run->source), "%s", source);
+    return text;
+}
+
+/* A resource attribute that the process has in OTEL_RESOURCE_ATTRIBUTES. */
+static const char *resource_attribute(struct run *run, const char *key)
+{
+    const char *text = proc_info_variable(run->info, "OTEL_RESOURCE_ATTRIBUTES");
+
+    return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
+}
+
+/* What its environment calls the service. */
+static const char *declared_service(struct run *run)
+{
+    const char *name =
+        from_source(run, proc_info_variable(run->info, "OTEL_SERVICE_NAME"), "OTEL_SERVICE_NAME");
+
+    if (!name)
+        name = from_source(run, resource_attribute(run, "service.name"),
+                           "service.name of OTEL_RESOURCE_ATTRIBUTES");
+    if (!name)
+        name = from_source(run, proc_info_variable(run->info, "DD_SERVICE"), "DD_SERVICE");
+    return name;
+}
+
 static const char *attribute(struct run *run, const char *key)
 {
-    const char *text = NULL;
+    return strcmp(key, "service.name") == 0 ? declared_service(run) : resource_attribute(run, key);
+}
 
-    if (strcmp(key, "service.name") == 0)
-        text = proc_info_variable(run->info, "OTEL_SERVICE_NAME");
-    if (text && *text)
-        return text;
-    text = proc_info_variable(run->info, "OTEL_RESOURCE_ATTRIBUTES");
-    return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
+/* The workload of Kubernetes that a process belongs to, as OpenTelemetry's operator tells it. */
+static const char *kubernetes_name(struct run *run)
+{
+    static const char *const keys[] = {
+        "k8s.deployment.name", "k8s.replicaset.name", "k8s.statefulset.name", "k8s.daemonset.name",
+        "k8s.cronjob.name",    "k8s.job.name",        "k8s.container.name",   NULL};
+    const char *name = NULL;
+
+    for (size_t i = 0; keys[i] && !name; i++)
+        name = from_source(run, resource_attribute(run, keys[i]), keys[i]);
+    return name;
+}
+
+/* The name of a service of systemd; not of one that holds the sessions of a user. */
+static const char *unit_name(struct run *run)
+{
+    const char *unit = proc_info_cgroup(run->info)->unit;
+    const size_t size = strlen(unit);
+
+    if (size <= strlen(".service") || strcmp(unit + size - strlen(".service"), ".service") != 0 ||
+        strncmp(unit, "user@", strlen("user@")) == 0)
+        return NULL;
+    (void)snprintf(run->value, sizeof(run->value), "%.*s", (int)(size - strlen(".service")), unit);
+    return from_source(run, run->value, "systemd unit");
+}
+
+/* What it runs; where that is only a tool or a part of something, whose workload it is. */
+static const char *running_name(struct run *run)
+{
+    const struct cmdline_program *program = proc_info_program(run->info);
+    const char *name = program->kind == CMDLINE_APPLICATION ? program->name : NULL;
+
+    if (!name)
+        name = kubernetes_name(run);
+    else
+        (void)from_source(run, name, program->rule);
+    if (!name)
+        name = from_source(run, proc_info_cgroup(run->info)->machine, "container");
+    if (!name)
+        name = unit_name(run);
+    return name ? name : from_source(run, program->name, program->rule);
+}
+
+static void explain_source(struct buf *out, size_t *count, const char *source, const char *name)
+{
+    if (!name || !*name)
+        return;
+    buf_add_fmt(out, "%s%s = ", (*count)++ ? ", " : "; sources: ", source);
+    escape_add_str(out, name);
+}
+
+void naming_explain(struct proc_info *info, struct buf *out)
+{
+    const struct naming naming = naming_usual;
+    struct run run = {.naming = &naming, .info = info};
+    const struct cmdline_program *program = proc_info_program(info);
+    size_t count = 0;
+
+    explain_source(out, &count, "OTEL_SERVICE_NAME", proc_info_variable(info, "OTEL_SERVICE_NAME"));
+    explain_source(out, &count, "OTEL_RESOURCE_ATTRIBUTES",
+                   resource_attribute(&run, "service.name"));
+    explain_source(out, &count, "DD_SERVICE", proc_info_variable(info, "DD_SERVICE"));
+    explain_source(out, &count, program->rule, program->name);
+    explain_source(out, &count, "Kubernetes", kubernetes_name(&run));
+    explain_source(out, &count, "container", proc_info_cgroup(info)->machine);
+    explain_source(out, &count, "systemd unit", unit_name(&run));
 }
 
 static const char *lookup_template_name(void *ctx, const char *name)
@@ -111,22 +204,23 @@ static const char *lookup_template_name(void *ctx, const char *name)
     struct run *run = ctx;
 
     if (strncmp(name, "env:", 4) == 0)
-        return naming_variable(run->naming->env_allow, run->info, name + 4);
+        return from_source(run, naming_variable(run->naming->env_allow, run->info, name + 4),
+                           name + 4);
     if (strncmp(name, "otel:", 5) == 0)
         return attribute(run, name + 5);
     if (strcmp(name, "script") == 0)
-        return proc_info_script(run->info);
+        return running_name(run);
     if (strcmp(name, "exe") == 0)
-        return file_base_name(proc_info_exe(run->info));
+        return from_source(run, file_base_name(proc_info_exe(run->info)), "executable");
     if (strcmp(name, "user") == 0)
-        return proc_info_user_name(run->info);
+        return from_source(run, proc_info_user_name(run->info), "user");
     if (strcmp(name, "systemd_unit") == 0)
-        return proc_info_cgroup(run->info)->unit;
+        return from_source(run, proc_info_cgroup(run->info)->unit, "systemd unit");
     if (strcmp(name, "container") == 0)
-        return container_id(run->naming->env_allow, run->info);
+        return from_source(run, container_id(run->naming->env_allow, run->info), "container");
     if (strcmp(name, "cgroup") == 0)
-        return proc_info_cgroup(run->info)->path;
-    return strcmp(name, "target") == 0 ? run->naming->target : NULL;
+        return from_source(run, proc_info_cgroup(run->info)->path, "cgroup");
+    return strcmp(name, "target") == 0 ? from_source(run, run->naming->target, "[target]") : NULL;
 }
 
 static void trim_service_name(char *text)
@@ -147,11 +241,23 @@ static void name_service(struct run *run, struct target_profile *out)
     char text[1024];
 
     out->service[0] = '\0';
+    run->source[0] = '\0';
     for (size_t i = 0; !out->service[0] && i < sizeof(otherwise) / sizeof(otherwise[0]); i++) {
         conf_template_expand(otherwise[i], lookup_template_name, run, text, sizeof(text));
         labels_clean(text, out->service, sizeof(out->service));
         trim_service_name(out->service);
     }
+    (void)snprintf(out->named_by, sizeof(out->named_by), "%s",
+                   run->source[0] ? run->source : "settings");
+}
+
+static void put_role(struct run *run, struct labels *labels)
+{
+    static const char *const roles[] = {[CMDLINE_WORKER] = "worker", [CMDLINE_HELPER] = "helper"};
+    const enum cmdline_role role = proc_info_program(run->info)->role;
+
+    if (role != CMDLINE_ROLE_UNKNOWN)
+        labels_put(labels, "role", roles[role]);
 }
 
 /* The first of these variables that there is: names that manifests give to a field of the pod. */
@@ -201,6 +307,7 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
 
     name_service(&run, out);
     out->otel_name = strncmp(naming->service, otel_first, strlen(otel_first)) == 0;
+    out->declared = declared_service(&run) != NULL;
     out->labels = (struct labels){.count = 0};
     out->auto_labels = 0;
     for (size_t i = 0; i < naming->label_count; i++) {
@@ -214,6 +321,7 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
             out->auto_labels |= 1U << i;
             add_found_label(&run, labels_found[i], &out->labels);
         }
+    put_role(&run, &out->labels);
 }
 
 /* One attribute that the process publishes. What an SDK makes up for want of a name is none. */
@@ -221,10 +329,11 @@ static void take_published(void *ctx, const char *name, const char *value)
 {
     struct target_profile *profile = ctx;
 
-    if (profile->otel_name && strcmp(name, "service.name") == 0 &&
+    if (profile->otel_name && !profile->declared && strcmp(name, "service.name") == 0 &&
         strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
         labels_clean(value, profile->service, sizeof(profile->service));
         trim_service_name(profile->service);
+        (void)snprintf(profile->named_by, sizeof(profile->named_by), "OpenTelemetry SDK");
     }
     for (size_t i = 0; labels_found[i]; i++)
         if ((profile->auto_labels & 1U << i) && strcmp(name, labels_found[i]) == 0)

@@ -10,6 +10,7 @@
 
 #include "agent/discover/proc_info.h"
 #include "agent/discover/target_profile.h"
+#include "base/buf.h"
 #include "conf/conf.h"
 
 /* All borrowed. */
@@ -36,6 +37,10 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
  * Cost:  where it is wanted, /proc/PID/maps is read.
  */
 bool naming_complete(struct target_profile *profile, pid_t pid, const char *version);
+
+/* Appends all sources of a name that the process has, in their order: "; sources: DD_SERVICE =
+ * shop, script = run". What they say is escaped. */
+void naming_explain(struct proc_info *info, struct buf *out);
 
 /* True if the process asks not to be profiled: PYSTROBE_DISABLE. */
 MUST_CHECK bool naming_is_disabled(struct proc_info *info);

@@ -5,19 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "agent/proc/cmdline.h"
+#include "base/file.h"
 
-enum { CGROUP_TEXT_MAX = 16 << 10 };
+enum { CGROUP_TEXT_MAX = 16 << 10, ANCESTORS_MAX = 64 };
 
 struct proc_info {
-    pid_t pid;
+    pid_t pid, stop_at;
     struct proc_reader *reader; /* borrowed; NULL: none */
     bool unknown;
-    bool has_exe, has_arguments, has_cgroup, has_environment, has_user;
+    bool has_exe, has_arguments, has_program, has_cgroup, has_environment, has_user;
     char exe[PROC_COMMAND_MAX];
     char command_line[PROC_COMMAND_MAX];
-    char script[256];
+    struct cmdline_program own, program; /* by its arguments alone, and by all that is known */
     struct cgroup cgroup;
     bool user_known;
     uid_t user;
@@ -50,13 +51,18 @@ void proc_info_free(struct proc_info *info)
 void proc_info_begin(struct proc_info *info, pid_t pid)
 {
     info->pid = pid;
-    info->has_exe = info->has_arguments = info->has_cgroup = false;
+    info->has_exe = info->has_arguments = info->has_program = info->has_cgroup = false;
     info->has_environment = info->has_user = info->unknown = false;
 }
 
 void proc_info_use_reader(struct proc_info *info, struct proc_reader *reader)
 {
     info->reader = reader;
+}
+
+void proc_info_stop_at(struct proc_info *info, pid_t pid)
+{
+    info->stop_at = pid;
 }
 
 bool proc_info_is_unknown(const struct proc_info *info)
@@ -101,7 +107,7 @@ static void read_arguments(struct proc_info *info)
         return;
     info->has_arguments = true;
     read_blocking_file(info, PROC_READER_CMDLINE, info->command_line, PROC_COMMAND_MAX, &size);
-    cmdline_name_of_text(info->command_line, size, info->script, sizeof(info->script));
+    cmdline_parse_text(info->command_line, size, &info->own);
     proc_join_arguments(info->command_line, size);
 }
 
@@ -109,12 +115,6 @@ const char *proc_info_command_line(struct proc_info *info)
 {
     read_arguments(info);
     return info->command_line;
-}
-
-const char *proc_info_script(struct proc_info *info)
-{
-    read_arguments(info);
-    return info->script;
 }
 
 const struct cgroup *proc_info_cgroup(struct proc_info *info)
@@ -177,4 +177,138 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
             return entry + size + 1;
     }
     return NULL;
+}
+
+/* Writes the name of a folder, if it says something: "/srv/shop" does; "/app" or a home does not.
+ */
+static bool name_of_folder(const char *path, char *out, size_t size)
+{
+    const char *name = file_base_name(path);
+
+    return name > path + 1 && *name &&
+           !(strncmp(path, "/home/", strlen("/home/")) == 0 && name == path + strlen("/home/")) &&
+           cmdline_name_of(CMDLINE_WORD, name, out, size);
+}
+
+/* Writes the folder of a file; a path that is not absolute is one from the folder that the process
+ * runs in. False: that cannot be seen. */
+static bool folder_of_file(pid_t pid, const char *file, char *out, size_t size)
+{
+    char link[32];
+    ssize_t length;
+    size_t end;
+
+    (void)snprintf(link, sizeof(link), "/proc/%d/cwd", (int)pid);
+    length = file[0] == '/' ? 0 : readlink(link, out, size - 1);
+    if (length < 0)
+        return false;
+    out[length] = '\0';
+    while (strncmp(file, "./", 2) == 0)
+        file += 2;
+    if (strcmp(file, ".") == 0)
+        return true;
+    (void)snprintf(out + length, size - (size_t)length, "%s%s", length > 0 ? "/" : "", file);
+    end = (size_t)(file_base_name(out) - out);
+    out[end > 0 ? end - 1 : 0] = '\0';
+    return !strstr(out, "/..");
+}
+
+static bool set_application(struct cmdline_program *program, const char *name, const char *rule,
+                            const char *of)
+{
+    program->kind = CMDLINE_APPLICATION;
+    (void)snprintf(program->rule, sizeof(program->rule), "%s%.32s", rule, of); /* `of` may be it */
+    (void)snprintf(program->name, sizeof(program->name), "%s", name);
+    return true;
+}
+
+/* Names what a tool runs by its environment. False: that does not say. */
+static bool name_by_variable(struct proc_info *info, struct cmdline_program *program)
+{
+    const char *value = program->variable ? proc_info_variable(info, program->variable) : NULL;
+    char name[sizeof(program->name)];
+
+    return value && cmdline_name_of(program->variable_form, value, name, sizeof(name)) &&
+           set_application(program, name, "", program->variable);
+}
+
+/* The same by the folder that it runs in. */
+static bool name_by_folder(pid_t pid, struct cmdline_program *program)
+{
+    char folder[PROC_COMMAND_MAX], name[sizeof(program->name)];
+
+    return program->folder_of[0] &&
+           folder_of_file(pid, program->folder_of, folder, sizeof(folder)) &&
+           name_of_folder(folder, name, sizeof(name)) &&
+           set_application(program, name, "folder of ",
+                           program->name[0] ? program->name : "Python");
+}
+
+static bool runs_python(pid_t pid, const char *command_line)
+{
+    char exe[PROC_COMMAND_MAX];
+
+    proc_executable(pid, exe);
+    return strncmp(file_base_name(exe[0] ? exe : command_line), "python", strlen("python")) == 0;
+}
+
+/* The nearest Python above a process that is no part itself; false: there is none. */
+static bool find_ancestor(struct proc_info *info, struct cmdline_program *out, pid_t *out_pid)
+{
+    char *text = malloc(PROC_COMMAND_MAX + 1);
+    struct proc_stat stat;
+    size_t size, i;
+    pid_t pid = info->pid;
+    bool found = false;
+
+    for (i = 0; text && !found && !info->unknown && i < ANCESTORS_MAX &&
+                proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
+                stat.parent != info->stop_at && stat.parent != getpid();
+         i++) {
+        *out_pid = pid = stat.parent;
+        info->pid = pid; /* whose command line is read */
+        read_blocking_file(info, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX + 1, &size);
+        cmdline_parse_text(text, size, out);
+        found = out->kind != CMDLINE_PART && out->kind != CMDLINE_NONE && runs_python(pid, text);
+    }
+    free(text);
+    return found;
+}
+
+/* Calls a part as the process above it is. False: there is none. */
+static bool name_by_ancestor(struct proc_info *info, struct cmdline_program *program)
+{
+    const enum cmdline_role role = program->role;
+    const pid_t self = info->pid;
+    struct cmdline_program above;
+    pid_t pid = self;
+    bool found = find_ancestor(info, &above, &pid);
+
+    info->pid = self;
+    if (!found)
+        return false;
+    if (above.kind == CMDLINE_TOOL && !name_by_variable(info, &above))
+        (void)name_by_folder(pid, &above);
+    *program = above;
+    program->role = role;
+    (void)snprintf(program->rule, sizeof(program->rule), "part of process %d (%.28s)", (int)pid,
+                   above.rule);
+    return true;
+}
+
+const struct cmdline_program *proc_info_program(struct proc_info *info)
+{
+    struct cmdline_program *program = &info->program;
+
+    if (info->has_program)
+        return &info->program;
+    info->has_program = true;
+    read_arguments(info);
+    info->program = info->own;
+    if (program->kind == CMDLINE_TOOL && !name_by_variable(info, program))
+        (void)name_by_folder(info->pid, program);
+    else if (program->kind == CMDLINE_PART && !name_by_variable(info, program) &&
+             !name_by_ancestor(info, program) && !info->stop_at)
+        (void)name_by_folder(info->pid, program);
+    return &info->program;
 }

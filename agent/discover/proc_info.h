@@ -12,6 +12,7 @@
 
 #include "agent/discover/proc_reader.h"
 #include "agent/proc/cgroup.h"
+#include "agent/proc/cmdline.h"
 #include "agent/proc/proc.h"
 
 /* bytes of an environment that are read at most */
@@ -25,6 +26,10 @@ void proc_info_free(struct proc_info *info);
 
 /* From now on what may block is read by this reader, which the caller keeps; NULL: here. */
 void proc_info_use_reader(struct proc_info *info, struct proc_reader *reader);
+
+/* When one is named, this process and those above it are not looked at, and a part that has no
+ * Python above it has no name: whoever names it knows one. 0: all are. */
+void proc_info_stop_at(struct proc_info *info, pid_t pid);
 
 /* Drops what was read of the process before; from now on the getters are about this one. */
 void proc_info_begin(struct proc_info *info, pid_t pid);
@@ -41,8 +46,17 @@ pid_t proc_info_pid(const struct proc_info *info);
 /* All that follow lend their text until proc_info_begin; "" where it cannot be read. */
 const char *proc_info_exe(struct proc_info *info);
 const char *proc_info_command_line(struct proc_info *info); /* arguments joined by blanks */
-const char *proc_info_script(struct proc_info *info);       /* as cmdline.h has it */
 const struct cgroup *proc_info_cgroup(struct proc_info *info);
+
+/*
+ * What the process runs, as cmdline.h has it. Of a tool that does not say in its arguments what it
+ * runs, that is its environment's word, or the folder that it runs in, if that says something
+ * ("/", "/app" and a home do not). A part is called as the nearest Python above it; what remains of
+ * kind CMDLINE_PART has none. Lends until proc_info_begin.
+ *
+ * Cost: of a part, two or three more reads for each process above it, up to that Python.
+ */
+const struct cmdline_program *proc_info_program(struct proc_info *info);
 
 /* False: it is gone. */
 MUST_CHECK bool proc_info_user(struct proc_info *info, uid_t *out);

@@ -15,9 +15,11 @@ enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 
 struct target_profile {
     char service[256];
+    char named_by[96]; /* why it is called so, for people */
     struct labels labels;
     uint32_t auto_labels; /* bit set: indices into labels_found of labels.h */
-    bool otel_name;       /* a service.name that the process publishes replaces `service` */
+    bool otel_name;       /* a service.name that the process publishes replaces `service`, */
+    bool declared;        /* unless its environment says how it is called */
     double rate_hz;
     enum service_split split;
     size_t max_split; /* most processes or threads that a profile splits; 0: no limit */

@@ -3,217 +3,427 @@
 #include "agent/proc/cmdline.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/proc/command_table.h"
 #include "base/file.h"
 
-/* Programs that run the app of somebody else, which has the better name. */
-static const char *const servers[] = {"gunicorn", "uvicorn",        "hypercorn", "granian",
-                                      "daphne",   "waitress-serve", "celery",    NULL};
+/* Runners in runners: "poetry run ddtrace-run coverage run shop.py". */
+enum { DEPTH_MAX = 6 };
 
-/* Programs in Python that run another in their place, and the word by which they do. */
-static const struct {
-    const char *name, *word;
-} runners[] = {{"poetry", "run"},
-               {"pipenv", "run"},
-               {"pdm", "run"},
-               {"hatch", "run"},
-               {"ddtrace-run", NULL},
-               {"opentelemetry-instrument", NULL},
-               {"newrelic-admin", "run-program"}};
-
-static const char *find_argument_base_name(const char *path)
+static bool is_listed_word(const char *list, const char *word, size_t size)
 {
-    const char *name = file_base_name(path);
-
-    return *name ? name : path;
-}
-
-/* The script or module that a Python runs, and what comes after it; NULL: -c, stdin, a prompt. */
-static const char *script_of(const char *const *argv, const char *const **remaining)
-{
-    const char *c;
-
-    for (argv++; *argv; argv++) {
-        *remaining = argv + 1;
-        if ((*argv)[0] != '-')
-            return *argv;
-        if (strcmp(*argv, "-") == 0)
-            return NULL;
-        if (strcmp(*argv, "--") == 0) {
-            *remaining = argv[1] ? argv + 2 : argv + 1;
-            return argv[1];
-        }
-        /* Of the letters in one word these four take the rest of it, or the next word. */
-        c = (*argv)[1] == '-' ? "" : *argv + strcspn(*argv, "cmWX");
-        if (*c == 'c')
-            return NULL;
-        if (*c == 'm' && c[1])
-            return c + 1;
-        if (*c == 'm') {
-            *remaining = argv[1] ? argv + 2 : argv + 1;
-            return argv[1];
-        }
-        if (((*c && !c[1]) || strcmp(*argv, "--check-hash-based-pycs") == 0) && argv[1])
-            argv++;
-    }
-    return NULL;
-}
-
-static bool is_server(const char *name)
-{
-    for (size_t i = 0; servers[i]; i++)
-        if (strcmp(servers[i], name) == 0)
+    for (; list && *list && size > 0; list += strcspn(list, " "), list += strspn(list, " "))
+        if (strcspn(list, " ") == size && memcmp(list, word, size) == 0)
             return true;
     return false;
 }
 
-static bool is_word(char c)
+/* Copies a name; all but the characters of names are replaced. */
+static void put_clean_name(const char *text, size_t length, char *out, size_t size)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
+    size_t i;
+
+    for (i = 0; i < length && i + 1 < size && text[i]; i++)
+        out[i] = isalnum((unsigned char)text[i]) || strchr("_.-", text[i]) ? text[i] : '_';
+    out[i] = '\0';
 }
 
-/* How long the module of "MODULE:APP" is; 0: the text is nothing like it ("localhost:80"). */
-static size_t module_size(const char *text)
+static void set_rule(struct cmdline_program *out, const char *rule, const char *of)
+{
+    (void)snprintf(out->rule, sizeof(out->rule), "%s%s%.40s", rule, *of ? " of " : "", of);
+}
+
+/* How long the dotted name at the start of `text` is; 0: there is none. */
+static size_t dotted_size(const char *text)
 {
     size_t size = 0;
 
-    while (is_word(text[size]))
+    while (isalnum((unsigned char)text[size]) || text[size] == '_' || text[size] == '.')
         size++;
-    if (size == 0 || isdigit((unsigned char)text[0]) || text[0] == '.' || text[size] != ':')
-        return 0;
-    return isalpha((unsigned char)text[size + 1]) || text[size + 1] == '_' ? size : 0;
+    return isdigit((unsigned char)text[0]) || text[0] == '.' ? 0 : size;
 }
 
-/* Writes a module's name; "shop.wsgi" is the app shop. */
-static void put_module(const char *text, size_t length, char *out, size_t size)
+static bool name_of_module(enum cmdline_form form, const char *text, char *out, size_t size)
 {
-    (void)snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), text);
-    length = strlen(out);
-    if (length > 5 &&
-        (strcmp(out + length - 5, ".wsgi") == 0 || strcmp(out + length - 5, ".asgi") == 0))
-        out[length - 5] = '\0';
+    size_t length = dotted_size(text);
+
+    if (length == 0 || (text[length] && text[length] != ':'))
+        return false;
+    if (form == CMDLINE_PACKAGE)
+        length = strcspn(text, ".:");
+    for (size_t i = length; form == CMDLINE_PARENT && i-- > 0;)
+        if (text[i] == '.') {
+            length = i;
+            break;
+        }
+    if (form == CMDLINE_MODULE && length > 5 &&
+        (memcmp(text + length - 5, ".wsgi", 5) == 0 || memcmp(text + length - 5, ".asgi", 5) == 0))
+        length -= 5;
+    if (form == CMDLINE_MODULE && length > 3 && memcmp(text + length - 3, ".py", 3) == 0)
+        length -= 3;
+    put_clean_name(text, length, out, size);
+    return out[0] != '\0';
 }
 
-/* The app that a server is told to run, by its further arguments; false: they do not say. */
-static bool put_app(const char *const *argv, char *out, size_t size)
+/* The last part of a path, without an ending that says what kind of file it is; of a folder's
+ * __main__.py that of the folder. */
+static bool name_of_file(const char *path, char *out, size_t size)
 {
-    const char *app;
+    static const char endings[] = ".py .pyc .pyw .pyz .pyzw .pex .bin .ipynb .yml .yaml .ini";
+    size_t length = strlen(path), start, end;
 
-    for (; *argv; argv++) {
-        app = NULL;
-        if (strcmp(*argv, "-A") == 0 || strcmp(*argv, "--app") == 0)
-            app = argv[1];
-        else if (strncmp(*argv, "--app=", 6) == 0)
-            app = *argv + 6;
-        else if (module_size(*argv) == 0)
-            continue;
-        app = app ? app : *argv;
-        if (!is_word(app[0]))
-            return false;
-        put_module(app, strcspn(app, ":"), out, size);
-        return true;
+    for (;;) {
+        for (; length > 1 && path[length - 1] == '/'; length--)
+            ;
+        for (start = length; start > 0 && path[start - 1] != '/'; start--)
+            ;
+        if (start < 2 || !is_listed_word("__main__.py __main__.pyc", path + start, length - start))
+            break;
+        length = start - 1;
     }
-    return false;
+    for (end = length; end > start + 1 && path[end - 1] != '.'; end--)
+        ;
+    if (end > start + 1 && is_listed_word(endings, path + end - 1, length - end + 1))
+        length = end - 1;
+    put_clean_name(path + start, length - start, out, size);
+    return out[0] != '\0';
 }
 
-/* The name without ".py"; of a folder's __main__.py that of the folder. */
-static void put_script(const char *path, char *out, size_t size)
+bool cmdline_name_of(enum cmdline_form form, const char *text, char *out, size_t size)
 {
-    const char *name = find_argument_base_name(path);
-    char folder[256];
-    size_t length;
+    out[0] = '\0';
+    if (form == CMDLINE_WORD) {
+        put_clean_name(text, strlen(text), out, size);
+        return out[0] != '\0';
+    }
+    return form == CMDLINE_FILE ? name_of_file(text, out, size)
+                                : name_of_module(form, text, out, size);
+}
 
-    if (strcmp(name, "__main__.py") == 0 && name - path > 1) {
-        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path - 1), path);
-        if (*find_argument_base_name(folder))
-            name = find_argument_base_name(folder);
-        (void)snprintf(out, size, "%s", name);
+/* What the arguments of a tool say. */
+struct arguments {
+    size_t best;             /* index of the best option that names the application */
+    const char *value;       /* of it; NULL: there is none */
+    const char *folder_file; /* whose folder may name it; NULL: none */
+    const char *operand;     /* the first one after the tool's word; NULL: none */
+    const char *const *run;  /* what it runs, and the arguments of that; NULL: nothing */
+    enum cmdline_form run_form;
+};
+
+/* The index of an option that says what runs; *value: what is attached to it, NULL: nothing is. */
+static size_t find_option(const struct command *command, const char *text, const char **value)
+{
+    size_t i, size;
+
+    *value = NULL;
+    for (i = 0; i < COMMAND_OPTIONS_MAX && command->options[i].option; i++) {
+        size = strlen(command->options[i].option);
+        if (strncmp(text, command->options[i].option, size) != 0)
+            continue;
+        if (!text[size])
+            return i;
+        if (size == 2 ? text[1] != '-' : text[size] == '=') {
+            *value = text + size + (text[size] == '=');
+            return i;
+        }
+    }
+    return COMMAND_OPTIONS_MAX;
+}
+
+/* True if the word after this option is its value: where that is not known, it is. */
+static bool takes_next(const struct command *command, const char *option, const char *next)
+{
+    if (!next || next[0] == '-' || strchr(option, '=') || strncmp(option, "--no-", 5) == 0)
+        return false;
+    return (option[1] == '-' || !option[2]) &&
+           !is_listed_word(command->flags, option, strlen(option));
+}
+
+/* Reads an option; gives its last word. */
+static const char *const *read_option(const struct command *command, const char *const *at,
+                                      struct arguments *out)
+{
+    const char *value;
+    const size_t option = find_option(command, *at, &value);
+
+    if (option == COMMAND_OPTIONS_MAX)
+        return at + takes_next(command, *at, at[1]);
+    if (!value && at[1])
+        value = *++at;
+    if (command->options[option].form == CMDLINE_RUN) {
+        out->run = value == *at ? at : NULL;
+        out->run_form = CMDLINE_RUN;
+    } else if (command->options[option].form == CMDLINE_FOLDER) {
+        out->folder_file = value;
+    } else if (value && (!out->value || option < out->best)) {
+        out->best = option;
+        out->value = value;
+    }
+    return at;
+}
+
+/* False: the tool's word is not there. */
+static bool read_tool_arguments(const struct command *command, const char *const *at,
+                                struct arguments *out)
+{
+    bool word = !command->word, options = true;
+
+    *out = (struct arguments){.best = COMMAND_OPTIONS_MAX};
+    for (; *at && !out->run; at++) {
+        if (options && strcmp(*at, "--") == 0) {
+            options = false;
+        } else if (options && (*at)[0] == '-' && (*at)[1]) {
+            at = read_option(command, at, out);
+        } else if (!word) {
+            if (strcmp(*at, command->word) != 0)
+                return false;
+            word = true;
+        } else if (command->operand && !out->operand) {
+            out->operand = *at;
+            out->run = command->operand_form >= CMDLINE_PROGRAM ? at : NULL;
+            out->run_form = command->operand_form;
+        }
+    }
+    return word;
+}
+
+/* Names a tool's application by a text. False: it does not say. */
+static bool name_by(enum cmdline_form form, const char *text, const char *rule,
+                    struct cmdline_program *out)
+{
+    char name[sizeof(out->name)], tool[sizeof(out->name)];
+
+    if (!text || !cmdline_name_of(form, text, name, sizeof(name)))
+        return false;
+    memcpy(tool, out->name, sizeof(tool));
+    if (form == CMDLINE_FILE && strcmp(name, tool) == 0) { /* "sites/shop/uwsgi.ini" */
+        (void)snprintf(out->folder_of, sizeof(out->folder_of), "%s", text);
+        return false;
+    }
+    memcpy(out->name, name, sizeof(name));
+    out->kind = out->kind == CMDLINE_TOOL ? CMDLINE_APPLICATION : out->kind;
+    set_rule(out, rule, tool);
+    return true;
+}
+
+static void name_tool(const struct command *command, const char *path,
+                      const struct arguments *arguments, struct cmdline_program *out)
+{
+    const char *option = arguments->value ? command->options[arguments->best].option : "";
+
+    out->kind = command->kind;
+    out->role = command->role;
+    set_rule(out, command->kind == CMDLINE_PART ? "part" : "tool", "");
+    if (command->folder)
+        (void)snprintf(out->folder_of, sizeof(out->folder_of), "%s",
+                       arguments->folder_file ? arguments->folder_file : path);
+    out->variable = command->variable;
+    out->variable_form = command->variable_form;
+    if (arguments->value &&
+        name_by(command->options[arguments->best].form, arguments->value, option, out))
         return;
-    }
-    (void)snprintf(out, size, "%s", name);
-    length = strlen(out);
-    if (length > 3 && strcmp(out + length - 3, ".py") == 0)
-        out[length - 3] = '\0';
+    (void)name_by(command->operand_form, arguments->operand, "application", out);
 }
 
-/* A title that the program gave itself: "gunicorn: worker [shop.wsgi:app]". */
-static void put_process_title(const char *title, char *out, size_t size)
+/* The first entry that a command fits; NULL: none does. */
+static const struct command *find_command(const char *path, const char *name,
+                                          const char *const *next, struct arguments *arguments)
 {
-    const char *app = strchr(title, '[');
-    size_t length = strcspn(title, ": ");
-    char name[64];
+    const struct command *command;
 
-    (void)snprintf(name, sizeof(name), "%.*s", (int)(length < 63 ? length : 63), title);
-    if (app && is_server(name) && module_size(app + 1) > 0)
-        put_module(app + 1, module_size(app + 1), out, size);
-    else
-        (void)snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), title);
-}
-
-/* What a runner of that name is to run: a Python, or else its first word; NULL: it is none. */
-static const char *const *run_by(const char *name, const char *const *remaining)
-{
-    const char *const *word;
-
-    for (size_t i = 0; i < sizeof(runners) / sizeof(runners[0]); i++) {
-        if (strcmp(runners[i].name, name) != 0)
-            continue;
-        if (runners[i].word && (!remaining[0] || strcmp(remaining[0], runners[i].word) != 0))
-            return NULL;
-        remaining += runners[i].word ? 1 : 0;
-        for (word = remaining; *word; word++)
-            if (strncmp(find_argument_base_name(*word), "python", 6) == 0)
-                return word;
-        return remaining[0] && remaining[0][0] != '-' ? remaining : NULL;
-    }
+    for (command = commands; command->names || command->path; command++)
+        if ((!command->names || is_listed_word(command->names, name, strlen(name))) &&
+            (!command->path || strstr(path, command->path)) &&
+            read_tool_arguments(command, next, arguments))
+            return command;
     return NULL;
 }
 
-/* Names a script, a module or a program; *rest: its arguments, NULL: there is no more to it. */
-static void name_program(const char *const *argv, const char *const **remaining, char *out,
-                         size_t size)
-{
-    const char *script = find_argument_base_name(argv[0]);
+static void name_program(const char *const *argv, unsigned depth, struct cmdline_program *out);
 
-    *remaining = argv + 1;
-    if (strncmp(script, "python", 6) == 0) {
-        script = script_of(argv, remaining);
-    } else if (argv[0][strcspn(argv[0], ": ")] && argv[0][0] != '/') {
-        put_process_title(argv[0], out, size);
-        script = NULL;
-        argv = NULL;
-    }
-    if (argv)
-        put_script(script ? script : argv[0], out, size);
-    if (!script)
-        *remaining = NULL;
+/* Names a script, a module (of -m) or a program, with the arguments in `next`. */
+static void name_command(const char *path, const char *rule, const char *const *next,
+                         unsigned depth, struct cmdline_program *out)
+{
+    const bool is_module = strcmp(rule, "module") == 0;
+    const struct command *command;
+    struct arguments arguments;
+
+    out->kind = CMDLINE_NONE;
+    if (is_module)
+        put_clean_name(path, strlen(path), out->name, sizeof(out->name));
+    else
+        (void)name_of_file(path, out->name, sizeof(out->name));
+    if (!out->name[0])
+        return;
+    out->kind = CMDLINE_APPLICATION;
+    set_rule(out, rule, "");
+    command = find_command(path, out->name, next, &arguments);
+    if (!command)
+        return;
+    if (!arguments.run || depth >= DEPTH_MAX)
+        name_tool(command, strcmp(out->name, "manage") == 0 ? path : ".", &arguments, out);
+    else if (arguments.run_form == CMDLINE_PROGRAM)
+        name_program(arguments.run, depth + 1, out);
+    else
+        name_command(arguments.run[0], arguments.run_form == CMDLINE_RUN ? "module" : "script",
+                     arguments.run + 1, depth + 1, out);
 }
 
-void cmdline_name(const char *const *argv, char *out, size_t size)
+static const struct command_text *find_text(const struct command_text *texts, const char *text)
 {
-    const char *const *remaining, *const *other;
+    for (; texts->start; texts++)
+        if (strncmp(text, texts->start, strlen(texts->start)) == 0)
+            return texts;
+    return NULL;
+}
 
-    out[0] = '\0';
+/* Python code of -c, or what comes from standard input: it has no name of its own. */
+static void name_code(const char *code, struct cmdline_program *out)
+{
+    const struct command_text *found = find_text(command_codes, code);
+
+    *out = (struct cmdline_program){.kind = CMDLINE_PART, .folder_of = "."};
+    out->role = found ? found->role : CMDLINE_ROLE_UNKNOWN;
+    set_rule(out, found ? "part" : "no script", "");
+}
+
+/* The words of a Python's command line: options first. */
+static void name_python(const char *const *argv, unsigned depth, struct cmdline_program *out)
+{
+    const char *c = "", *next = NULL;
+
+    for (argv++; *argv; argv++) {
+        if ((*argv)[0] != '-') {
+            name_command(*argv, "script", argv + 1, depth, out);
+            return;
+        }
+        if (strcmp(*argv, "-") == 0)
+            break;
+        if (strcmp(*argv, "--") == 0)
+            continue;
+        /* Of the letters in one word these four take the rest of it, or the next word. */
+        c = (*argv)[1] == '-' ? "" : *argv + strcspn(*argv, "cmWX");
+        next = *c && c[1] ? c + 1 : argv[1];
+        if (*c == 'c' || (*c == 'm' && !next))
+            break;
+        if (*c == 'm') {
+            name_command(next, "module", argv + (c[1] ? 1 : 2), depth, out);
+            return;
+        }
+        if (argv[1] && ((*c && !c[1]) || strcmp(*argv, "--check-hash-based-pycs") == 0))
+            argv++;
+    }
+    name_code(*c == 'c' && next ? next : "", out);
+}
+
+static void name_program(const char *const *argv, unsigned depth, struct cmdline_program *out)
+{
+    const char *name = file_base_name(argv[0]);
+
+    if (strncmp(name, "python", 6) == 0)
+        name_python(argv, depth, out);
+    else
+        name_command(argv[0], "program", argv + 1, depth, out);
+}
+
+/* What a title says that a tool gave to its process. False: it says nothing. */
+static bool name_by_title(const struct command_text *title, const char *text,
+                          struct cmdline_program *out)
+{
+    char word[CMDLINE_NAME_MAX + 1];
+    const char *at = NULL, *next = title->before ? strstr(text, title->before) : NULL;
+
+    for (; next; next = strstr(next + 1, title->before))
+        at = next + strlen(title->before);
+    if (!at)
+        return false;
+    (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, title->after), at);
+    if (strcmp(word, title->name) == 0)
+        return false;
+    return name_by(title->form, word, "title", out) || name_by(CMDLINE_WORD, word, "title", out);
+}
+
+/* A title that the program gave itself: "gunicorn: worker [shop.wsgi:app]". */
+static void name_titled(const char *text, struct cmdline_program *out)
+{
+    const struct command_text *title = find_text(command_titles, text);
+
+    if (!title) {
+        out->kind = CMDLINE_APPLICATION;
+        put_clean_name(text, strcspn(text, ": "), out->name, sizeof(out->name));
+        set_rule(out, "title", "");
+        return;
+    }
+    for (; title->start && strncmp(text, title->start, strlen(title->start)) == 0; title++) {
+        out->kind = title->kind;
+        out->role = title->role;
+        (void)snprintf(out->name, sizeof(out->name), "%s", title->name);
+        set_rule(out, "title", "");
+        if (name_by_title(title, text, out))
+            return;
+    }
+    if (out->kind == CMDLINE_TOOL)
+        (void)snprintf(out->folder_of, sizeof(out->folder_of), ".");
+}
+
+/* True if the first word of a title is a program rather than what a program says of itself. */
+static bool is_joined(const char *const *argv)
+{
+    const char *name = file_base_name(argv[0]);
+    const struct command *command;
+    struct arguments arguments;
+
+    command = find_command(argv[0], name, argv + 1, &arguments);
+    return strchr(argv[0], '/') || strncmp(name, "python", 6) == 0 || command;
+}
+
+/* One argument with blanks: `text`, whose blanks may be replaced. */
+static void parse_joined(const char *text, struct cmdline_program *out)
+{
+    const char *argv[CMDLINE_ARGUMENTS_MAX + 1];
+    char copy[4096];
+    size_t count = 0;
+    char *at = copy;
+
+    (void)snprintf(copy, sizeof(copy), "%s", text);
+    while (count < CMDLINE_ARGUMENTS_MAX && *(at += strspn(at, " "))) {
+        argv[count++] = at;
+        at += strcspn(at, " ");
+        if (*at)
+            *at++ = '\0';
+    }
+    argv[count] = NULL;
+    if (count > 0 && !find_text(command_titles, text) && is_joined(argv))
+        name_program(argv, 0, out);
+    else if (count > 0)
+        name_titled(text, out);
+}
+
+void cmdline_parse(const char *const *argv, struct cmdline_program *out)
+{
+    *out = (struct cmdline_program){.kind = CMDLINE_NONE};
     if (!argv[0])
         return;
-    name_program(argv, &remaining, out, size);
-    other = remaining ? run_by(out, remaining) : NULL;
-    if (other)
-        name_program(other, &remaining, out, size);
-    if (remaining && is_server(out))
-        (void)put_app(remaining, out, size);
+    if (!argv[1] && argv[0][strcspn(argv[0], ": ")] && strchr(argv[0], ' '))
+        parse_joined(argv[0], out);
+    else if (!argv[1] && find_text(command_titles, argv[0]))
+        name_titled(argv[0], out);
+    else
+        name_program(argv, 0, out);
 }
 
-void cmdline_name_of_text(const char *text, size_t size, char *out, size_t out_size)
+void cmdline_parse_text(const char *text, size_t size, struct cmdline_program *out)
 {
     const char *argv[CMDLINE_ARGUMENTS_MAX + 1];
     size_t count = 0, at = 0;
 
     for (; at < size && count < CMDLINE_ARGUMENTS_MAX; at += strlen(text + at) + 1)
         argv[count++] = text + at;
+    while (count > 1 && !argv[count - 1][0])
+        count--; /* a title, and room after it */
     argv[count] = NULL;
-    cmdline_name(argv, out, out_size);
+    cmdline_parse(argv, out);
 }

@@ -255,6 +255,18 @@ static uint64_t retry_ns(uint64_t backoff_ns, uint64_t now_ns, uint64_t took_ns)
     return now_ns + (backoff_ns > least_ns ? backoff_ns : least_ns);
 }
 
+static void notify_named(struct engine *e, const struct target *t)
+{
+    if (e->settings.callbacks && e->settings.callbacks->named)
+        e->settings.callbacks->named(e->settings.ctx, t->id, &t->profile);
+}
+
+static void notify_began(struct engine *e, const struct target *t)
+{
+    notify_named(e, t);
+    e->settings.callbacks->began(e->settings.ctx, t->id, cpy_info(t->process.target)->version);
+}
+
 enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
                          struct cpy_target *opened)
 {
@@ -285,8 +297,8 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     refused_forget(&e->refused, id);
-    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
-             cpy_info(opened)->version, service->name);
+    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s (by %s)", (int)id.pid,
+             cpy_info(opened)->version, service->name, named.named_by);
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
@@ -295,7 +307,7 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     if (e->finder)
         e->stats.attached += finder_began(e->finder, id);
     else
-        e->settings.callbacks->began(e->settings.ctx, id, cpy_info(opened)->version);
+        notify_began(e, t);
     return CPY_OK;
 }
 
@@ -333,6 +345,7 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
         }
         t->name_retry_ns = service ? UINT64_MAX : t->name_retry_ns;
         t->profile = named;
+        notify_named(e, t);
     }
     if (t->name_retry_ns != UINT64_MAX)
         t->name_retry_ns = retry_ns(t->name_backoff_ns, now_ns, engine_thread_cpu_ns() - asked_ns);

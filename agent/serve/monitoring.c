@@ -152,6 +152,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     target->pid = process->program.id.pid;
     target->program = process->program;
     (void)snprintf(target->service, sizeof(target->service), "%s", process->service);
+    (void)snprintf(target->named_by, sizeof(target->named_by), "%s", process->named_by);
     (void)snprintf(target->python, sizeof(target->python), "%s", process->python);
     target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";
     target->rate_hz = process->rate_hz;

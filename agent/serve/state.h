@@ -30,6 +30,7 @@ struct state_target {
     pid_t pid;
     struct program program; /* that was found to be a target */
     char service[STATE_NAME_MAX];
+    char named_by[96]; /* why it is called so */
     char python[32];   /* "" as long as it is not known */
     const char *doing; /* static: "sampled", "waits", "apart" */
     double rate_hz;    /* now */

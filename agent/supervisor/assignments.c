@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -18,6 +19,8 @@ struct assignment *assignments_add(struct assignments *assignments, struct proc_
         return NULL;
     assignment = &assignments->items[assignments->count++];
     *assignment = (struct assignment){.id = id, .profile = *profile, .share_ns = INFINITY};
+    memcpy(assignment->service, profile->service, sizeof(assignment->service));
+    memcpy(assignment->named_by, profile->named_by, sizeof(assignment->named_by));
     assignment->sampler =
         quarantine_find(&assignments->quarantine, id) ? quarantine_sampler : sampler;
     assignment->sampler->processes++;

@@ -29,7 +29,10 @@ struct assignment {
     bool known;                      /* some sampler has sampled it before */
     uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;
-    double share_ns;             /* CPU time that it may use, ns a second; INFINITY: as asked for */
+    double share_ns; /* CPU time that it may use, ns a second; INFINITY: as asked for */
+    char service[sizeof(((struct target_profile *)NULL)->service)]; /* as its sampler says: an SDK
+                                                                     * may have given it another */
+    char named_by[sizeof(((struct target_profile *)NULL)->named_by)];
     char python[32];             /* version; "": not known yet */
     struct engine_counts counts; /* by all samplers so far */
     struct engine_counts before; /* by samplers that have ended */

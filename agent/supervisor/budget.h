@@ -13,8 +13,8 @@
  * second. An owner whose targets take more than its share even so, and more than a quarter of the
  * limit, has the most expensive of them left out after BUDGET_PATIENCE_NS.
  *
- * Opening: may take as much CPU time as samples do not use, at least a quarter of the limit; up to half a
- * minute of it is saved up, twice that at the start. Processes that do not fit wait.
+ * Opening: may take as much CPU time as samples do not use, at least a quarter of the limit; up to
+ * half a minute of it is saved up, twice that at the start. Processes that do not fit wait.
  *
  * Memory: if it is beyond the limit for BUDGET_PATIENCE_NS, the targets that add most to profiles
  * are left out. Memory for requests of users does not count here.

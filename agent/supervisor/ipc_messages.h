@@ -59,12 +59,19 @@ enum report {
     REPORT_EACH = 7,      /* struct report_each: the counts of some processes */
     REPORT_COMMITTED = 8, /* uint64_t: answer to the IPC_COMMIT of that number */
     REPORT_HANG = 9,      /* struct engine_hang, then a text: what its threads and tasks do */
-    REPORT_WARNING = 10   /* struct report_warning: what a user is to know of this process */
+    REPORT_WARNING = 10,  /* struct report_warning: what a user is to know of this process */
+    REPORT_NAMED = 11     /* struct report_named: what it is called from now on */
 };
 
 struct report_began {
     struct proc_id id;
     char version[32];
+};
+
+struct report_named {
+    struct proc_id id;
+    char service[sizeof(((struct target_profile *)NULL)->service)];
+    char named_by[sizeof(((struct target_profile *)NULL)->named_by)];
 };
 
 struct report_put_off {

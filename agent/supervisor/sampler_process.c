@@ -188,6 +188,18 @@ static bool take_began(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+static bool take_service_name(struct receiving *r, const void *bytes, size_t size)
+{
+    struct report_named message;
+
+    if (!ipc_read(&message, sizeof(message), bytes, size))
+        return false;
+    message.service[sizeof(message.service) - 1] = '\0';
+    message.named_by[sizeof(message.named_by) - 1] = '\0';
+    r->callbacks->named(r->ctx, &message);
+    return true;
+}
+
 static bool take_ended(struct receiving *r, const void *bytes, size_t size)
 {
     struct proc_id id;
@@ -246,6 +258,8 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = ipc_read(&r->sampler->done, sizeof(r->sampler->done), bytes, size);
     else if (kind == REPORT_BEGAN)
         good = take_began(r, bytes, size);
+    else if (kind == REPORT_NAMED)
+        good = take_service_name(r, bytes, size);
     else if (kind == REPORT_PUT_OFF)
         good = take_put_off(r, bytes, size);
     else if (kind == REPORT_ENDED)

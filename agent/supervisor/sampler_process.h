@@ -43,6 +43,7 @@ struct sampler_process {
 /* Called for each report of a sampler. */
 struct sampler_process_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
+    void (*named)(void *ctx, const struct report_named *named);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
     void (*counted)(void *ctx, struct proc_id id, const struct engine_counts *counts);

@@ -141,6 +141,40 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     finder_reconsider(f->finder, settings->scan_ns, is_assigned_with_profile);
 }
 
+static void hear_named(void *ctx, const struct report_named *named)
+{
+    struct assignment *assignment = reported(ctx, named->id);
+
+    if (!assignment)
+        return;
+    labels_clean(named->service, assignment->service, sizeof(assignment->service));
+    labels_clean(named->named_by, assignment->named_by, sizeof(assignment->named_by));
+}
+
+enum { LOGGED_ALWAYS = 100 };
+
+/* The first lines are all written, so that the log of a small host tells every name. */
+static void log_sampling(struct supervisor *f, const struct assignment *assignment,
+                         const char *version)
+{
+    static const char format[] = "process %d: sampling Python %s as service %s (by %s)";
+    char text[512];
+    int size;
+
+    if (f->logged >= LOGGED_ALWAYS) {
+        log_line(LOG_LEVEL_INFO, format, (int)assignment->id.pid, version, assignment->service,
+                 assignment->named_by);
+        return;
+    }
+    f->logged++;
+    size = snprintf(text, sizeof(text), format, (int)assignment->id.pid, version,
+                    assignment->service, assignment->named_by);
+    log_text(LOG_LEVEL_INFO, "", text,
+             size < 0                      ? 0
+             : (size_t)size < sizeof(text) ? (size_t)size
+                                           : sizeof(text) - 1);
+}
+
 static void hear_began(void *ctx, struct proc_id id, const char *version)
 {
     struct supervisor *f = ctx;
@@ -149,8 +183,7 @@ static void hear_began(void *ctx, struct proc_id id, const char *version)
     if (!assignment)
         return;
     if (!assignment->known)
-        log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
-                 version, assignment->profile.service);
+        log_sampling(f, assignment, version);
     (void)snprintf(assignment->python, sizeof(assignment->python), "%s", version);
     assignment->known = true;
     assignment->sampling = true;
@@ -316,8 +349,13 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct supervisor *f, struct sampler_process *sampler)
 {
-    static const struct sampler_process_callbacks callbacks = {
-        hear_began, hear_put_off, hear_ended, hear_counted, hear_hang, hear_warning};
+    static const struct sampler_process_callbacks callbacks = {.began = hear_began,
+                                                               .named = hear_named,
+                                                               .put_off = hear_put_off,
+                                                               .ended = hear_ended,
+                                                               .counted = hear_counted,
+                                                               .hangs = hear_hang,
+                                                               .warns = hear_warning};
 
     f->reporting_sampler = sampler;
     if (sampler_process_runs(sampler) &&
@@ -450,7 +488,8 @@ void supervisor_each(struct supervisor *f,
             fair_share_hz(assignment->share_ns, assignment->counts.tick_ns, wanted_hz);
         const struct supervisor_process process = {
             .program = {assignment->id, assignment->mark},
-            .service = assignment->profile.service,
+            .service = assignment->service,
+            .named_by = assignment->named_by,
             .python = assignment->python,
             .rate_hz = rate_hz,
             .slowed = rate_hz < wanted_hz,

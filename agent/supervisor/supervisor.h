@@ -99,7 +99,7 @@ const struct supervisor_stats *supervisor_stats(struct supervisor *supervisor);
 /* A process that is assigned to a sampler. All borrowed. */
 struct supervisor_process {
     struct program program; /* that was found to be a target */
-    const char *service;
+    const char *service, *named_by;
     const char *python; /* version; "": not known yet */
     double rate_hz;     /* now: as asked for, or that of its burst, or slowed */
     bool burst;

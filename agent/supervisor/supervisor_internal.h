@@ -26,6 +26,7 @@ struct supervisor {
     struct finder *finder;      /* owned */
     struct services services;
     struct assignments assignments;
+    unsigned logged; /* processes whose service was logged, whatever the limits of the log */
     struct blamed_owners blamed; /* owners of those that blocked or crashed a sampler */
     struct bursts bursts;
     struct hang_log hangs;

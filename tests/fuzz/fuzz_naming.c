@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static char text[4097];
     char out[64];
     struct cgroup cgroup;
+    struct cmdline_program program;
     struct labels labels = {0};
 
     size = size < sizeof(text) - 1 ? size : sizeof(text) - 1;
@@ -41,8 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     cgroup_parse(text, size, &cgroup);
     require(strlen(cgroup.container) <= 64 && strlen(cgroup.pod) <= 36);
-    cmdline_name_of_text(text, size, out, sizeof(out));
-    require(strlen(out) < sizeof(out));
+    cmdline_parse_text(text, size, &program);
+    require(strlen(program.name) <= CMDLINE_NAME_MAX &&
+            strspn(program.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789_.-") == strlen(program.name));
     conf_template_expand(text, look_up, text, out, sizeof(out));
     require(strlen(out) < sizeof(out));
     if (naming_attribute(text, "service.name", out, sizeof(out)))

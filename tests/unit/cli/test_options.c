@@ -53,10 +53,10 @@ static const struct {
     {{"python3"}, "python3"},
     {{"python3", "-i"}, "python3"},
     {{"python3", "-m"}, "python3"},
-    {{"/usr/bin/gunicorn", "shop.wsgi"}, "gunicorn"},
+    {{"/usr/bin/gunicorn", "shop.wsgi"}, "shop"},
     {{"./run.py", "-m", "x"}, "run"},
     {{"python3", ".py"}, ".py"},
-    {{"python3", "/srv/shop/"}, "/srv/shop/"},
+    {{"python3", "/srv/shop/"}, "shop"},
 };
 
 static void names_a_service_after_its_script_or_module(void **state)

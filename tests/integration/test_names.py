@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service names: what a person would say, for workers and titles, too, and why."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import live
+
+INI = """
+[agent]
+rate = 49Hz
+interval = 1s
+scan = 200ms
+control = %(here)s/control.sock
+[target mine]
+env.NAMES_MARK = ^%(mark)s$
+service = ${otel:service.name:-${script}}
+[exporter out]
+type = store
+path = %(here)s/store
+"""
+AGENT_MARK = "env_allow = NAMES_MARK"
+WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
+POOL = """
+    import multiprocessing, os, sys, threading
+
+    def work(_):
+        return os.getpid()
+
+    if __name__ == "__main__":
+        context = multiprocessing.get_context(sys.argv[1])
+        with context.Pool(2) as pool:
+            pids = set()
+            while len(pids) < 2:
+                pids.update(pool.map(work, range(50), chunksize=1))
+            print(*pids, flush=True)
+            sys.stdin.read()
+"""
+PARENT = """
+    import subprocess, sys
+    child = subprocess.Popen([sys.executable, "-c", %r], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    child.stdout.readline()
+    print(child.pid, flush=True)
+    sys.stdin.read()
+    child.kill()
+""" % WAIT
+# What setproctitle makes of its arguments, or a title: the memory of the arguments is written anew.
+RETITLED = """
+    import ctypes, sys
+
+    def write(title):
+        with open("/proc/self/stat", encoding="ascii") as file:
+            start, end = map(int, file.read().rpartition(")")[2].split()[45:47])
+        ctypes.memset(start, 0, end - start)
+        ctypes.memmove(start, title, min(len(title), end - start - 1))
+
+    write(sys.argv[1].encode())
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """begin(words, cwd, **variables) starts a program, waits for its first line, and gives (process, line)."""
+    running = []
+
+    def run(*words, cwd=None, **variables):
+        env = dict(live.clean_environment(), NAMES_MARK=tmp_path.name, **variables)
+        for name in ("OTEL_SERVICE_NAME", "DD_SERVICE"):
+            if name not in variables:
+                env.pop(name, None)
+        process = subprocess.Popen(list(map(str, words)), cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        return process, process.stdout.readline()
+
+    yield run
+    for process in running:
+        process.communicate(timeout=live.DEADLINE_S)
+
+
+@pytest.fixture
+def look(agent, pystrobe, tmp_path):
+    """look(pids): {pid: (service, named_by)} as `status --json` has it, once all of these are sampled."""
+    text = INI.replace("[agent]\n", "[agent]\n%s\n" % AGENT_MARK) % {"here": tmp_path, "mark": tmp_path.name}
+
+    def run(pids):
+        watching = agent(text)
+        watching.wait_for(pids)
+        told = []
+
+        def are_there():
+            told[:] = [one for one in pystrobe.status(tmp_path / "control.sock")["targets"] if one["state"] == "sampled"]
+            return set(pids) <= {one["pid"] for one in told}
+
+        live.wait_until(are_there, "all of them in status", 0.2)
+        watching.stop()
+        assert all(" as service " in line and " (by " in line for line in watching.log if ": sampling Python" in line)
+        return {one["pid"]: (one["service"], one["named_by"]) for one in told}
+
+    return run
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_workers_are_called_as_their_program(begin, look, tmp_path, method):
+    process, line = begin(sys.executable, write(tmp_path / "shop.py", POOL), method)
+    workers = list(map(int, line.split()))
+    found = look([process.pid, *workers])
+
+    assert {service for service, _ in found.values()} == {"shop"}
+    assert found[process.pid] == ("shop", "script")
+    if method == "spawn":
+        assert all(found[pid][1] == "part of process %d (script)" % process.pid for pid in workers)
+
+
+def test_code_is_called_as_the_python_above_it(begin, look, tmp_path):
+    process, line = begin(sys.executable, write(tmp_path / "mother.py", PARENT))
+    assert look([int(line)])[int(line)] == ("mother", "part of process %d (script)" % process.pid)
+
+
+@pytest.mark.parametrize("variables, wanted", [
+    ({"OTEL_SERVICE_NAME": "a", "OTEL_RESOURCE_ATTRIBUTES": "service.name=b", "DD_SERVICE": "c"}, ("a", "OTEL_SERVICE_NAME")),
+    ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=b", "DD_SERVICE": "c"}, ("b", "service.name of OTEL_RESOURCE_ATTRIBUTES")),
+    ({"DD_SERVICE": "c"}, ("c", "DD_SERVICE")),
+    ({"OTEL_RESOURCE_ATTRIBUTES": "k8s.deployment.name=d"}, ("shop", "script")),
+])
+def test_what_the_environment_says_goes_first(begin, look, tmp_path, variables, wanted):
+    process, _ = begin(sys.executable, write(tmp_path / "shop.py", WAIT), **variables)
+    assert look([process.pid])[process.pid] == wanted
+
+
+@pytest.mark.parametrize("title, wanted", [
+    ("python shop.py --token s3cr3t-value --mode fast", ("shop", "script")),
+    ("python shop.py --db postgres://u@h/x", ("shop", "script")),
+    ("gunicorn: worker [bill.wsgi:app]", ("bill", "title of gunicorn")),
+    ("gunicorn -k gevent -b 127.0.0.1:9 -n mail shop:app", ("mail", "-n of gunicorn")),
+])
+def test_titles_and_joined_arguments_leak_nothing(begin, look, tmp_path, title, wanted):
+    process, _ = begin(sys.executable, write(tmp_path / "title.py", RETITLED), title)
+    assert look([process.pid])[process.pid] == wanted
+
+
+def test_a_tool_that_does_not_say_what_it_runs_is_called_as_its_folder(begin, look, tmp_path):
+    manage = write(tmp_path / "site" / "manage.py", WAIT)
+    settled, _ = begin(sys.executable, manage, "runserver", DJANGO_SETTINGS_MODULE="mysite.settings")
+    folder, _ = begin(sys.executable, "manage.py", "runserver", cwd=tmp_path / "site")
+    found = look([settled.pid, folder.pid])
+
+    assert found[settled.pid] == ("mysite", "DJANGO_SETTINGS_MODULE")
+    assert found[folder.pid] == ("site", "folder of manage")
+
+
+def test_a_dry_run_says_why(begin, pystrobe, tmp_path):
+    ini = tmp_path / "dry.ini"
+    ini.write_text(INI.replace("[agent]\n", "[agent]\n%s\n" % AGENT_MARK) % {"here": tmp_path, "mark": tmp_path.name})
+    process, _ = begin(sys.executable, write(tmp_path / "shop.py", WAIT), DD_SERVICE="dog\x1b[31m")
+    done = pystrobe.run("agent", "-c", ini, "--dry-run")
+
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.split()[0] == str(process.pid))
+    assert lines[at + 1].strip() == r"called so by DD_SERVICE; sources: DD_SERVICE = dog\x1b[31m, script = shop"
+
+
+def test_names_are_in_the_profiles(begin, look, tmp_path):
+    process, line = begin(sys.executable, write(tmp_path / "shop.py", POOL), "spawn")
+    look([process.pid, *map(int, line.split())])
+    folders = sorted(os.listdir(tmp_path / "store"))
+    assert json.dumps(folders).count("shop") >= 1 and not any("python" in one for one in folders)
