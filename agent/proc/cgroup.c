@@ -2,7 +2,6 @@
 /* cgroup.c - see cgroup.h. */
 #include "agent/proc/cgroup.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +39,7 @@ static bool is_uuid(const char *text)
 }
 
 /* "docker-ID.scope", "cri-containerd-ID.scope", "slice:crio:ID", "ID", and ECS's ID-NUMBER. */
-static void read_container(const char *part, struct cgroup *out)
+static void read_container(const char *part, char out[CGROUP_CONTAINER_MAX])
 {
     size_t size = strlen(part) - (ends_with(part, ".scope") ? strlen(".scope") : 0), i;
     const char *id = part;
@@ -49,29 +48,35 @@ static void read_container(const char *part, struct cgroup *out)
         if ((part[i] == '-' || part[i] == ':') && size - i - 1 >= ID_SIZE)
             id = part + i + 1;
     if (size - (size_t)(id - part) == ID_SIZE && is_hex(id, ID_SIZE))
-        copy_truncated(out->container, sizeof(out->container), id, ID_SIZE);
+        copy_truncated(out, CGROUP_CONTAINER_MAX, id, ID_SIZE);
     else if (size > 33 && size < ID_SIZE && is_hex(part, 32) && part[32] == '-' &&
              strspn(part + 33, "0123456789") == size - 33)
-        copy_truncated(out->container, sizeof(out->container), part, size);
+        copy_truncated(out, CGROUP_CONTAINER_MAX, part, size);
 }
 
-/* "podUID", "kubepods-burstable-podUID.slice"; static pods have a hash in place of the UID. */
-static void read_pod(const char *part, struct cgroup *out)
+/* "UID" or "UID.slice"; static pods have a hash in place of the UID. */
+static void read_pod_uid(const char *uid, char out[CGROUP_POD_MAX])
+{
+    size_t size = is_uuid(uid) ? UUID_SIZE : is_hex(uid, 32) ? 32 : 0;
+    char *c;
+
+    if (size == 0 || (uid[size] && strcmp(uid + size, ".slice") != 0))
+        return;
+    copy_truncated(out, CGROUP_POD_MAX, uid, size);
+    for (c = out; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+}
+
+/* "podUID", "kubepods-burstable-podUID.slice" */
+static void read_pod(const char *part, char out[CGROUP_POD_MAX])
 {
     const char *at = part, *uid = NULL;
-    char *c;
 
     for (; (at = strstr(at, "pod")); at++)
         if (at == part || at[-1] == '-')
             uid = at + 3;
-    if (!uid)
-        return;
-    if (is_uuid(uid) && (!uid[UUID_SIZE] || strcmp(uid + UUID_SIZE, ".slice") == 0))
-        copy_truncated(out->pod, sizeof(out->pod), uid, UUID_SIZE);
-    else if (is_hex(uid, 32) && (!uid[32] || strcmp(uid + 32, ".slice") == 0))
-        copy_truncated(out->pod, sizeof(out->pod), uid, 32);
-    for (c = out->pod; *c; c++)
-        *c = *c == '_' ? '-' : *c;
+    if (uid)
+        read_pod_uid(uid, out);
 }
 
 /* systemd writes "\x2d" for a "-" in a name. */
@@ -112,8 +117,8 @@ static void read_machine(const char *part, const char *before, struct cgroup *ou
 
 static void read_path_component(const char *part, const char *before, struct cgroup *out)
 {
-    read_container(part, out);
-    read_pod(part, out);
+    read_container(part, out->container);
+    read_pod(part, out->pod);
     read_machine(part, before, out);
     if (ends_with(part, ".service") || ends_with(part, ".scope"))
         copy_truncated(out->unit, sizeof(out->unit), part, strlen(part));
@@ -184,4 +189,158 @@ void cgroup_parse(const char *text, size_t size, struct cgroup *out)
         read_cgroup_line(text, line, out, &best);
         line += end != NULL;
     }
+}
+
+bool cgroup_needs_mounts(const struct cgroup *cgroup)
+{
+    if (cgroup->pod[0] || cgroup->machine[0])
+        return false;
+    if (cgroup->container[0]) /* of a pod, maybe: a sidecar does not see the part of the path */
+        return strncmp(cgroup->path, "/../", 4) == 0;
+    return !cgroup->unit[0];
+}
+
+/* A name of NAME_MAX bytes fits. One that is longer because of its escapes, "\\040", is no id. */
+enum { MOUNT_PART_MAX = 256 };
+
+struct span {
+    const char *text;
+    size_t size;
+};
+
+/* The mount points that tell, the best first: containers in a pod of Podman share hosts and
+ * resolv.conf, but not hostname. */
+enum mount_place { AT_CGROUP, AT_HOSTNAME, AT_HOSTS, AT_RESOLV_CONF, AT_TERMINATION_LOG, PLACES };
+
+/* What the mounts at one place say; "": nothing. */
+struct mount_ids {
+    char container[CGROUP_CONTAINER_MAX];
+    char pod[CGROUP_POD_MAX];
+};
+
+/* Takes what is before the next `end`, or all that is left, off *rest. */
+static struct span take_until(struct span *rest, char end)
+{
+    const char *at = memchr(rest->text, end, rest->size);
+    struct span taken = {rest->text, at ? (size_t)(at - rest->text) : rest->size};
+    size_t used = taken.size + (at != NULL);
+
+    rest->text += used;
+    rest->size -= used;
+    return taken;
+}
+
+static bool span_is(struct span span, const char *text)
+{
+    return span.size == strlen(text) && memcmp(span.text, text, span.size) == 0;
+}
+
+/* Takes the next part of a path; "" if it is too long to be an id. */
+static void take_part(struct span *path, char out[MOUNT_PART_MAX])
+{
+    struct span part = take_until(path, '/');
+
+    copy_truncated(out, MOUNT_PART_MAX, part.text, part.size < MOUNT_PART_MAX ? part.size : 0);
+}
+
+static enum mount_place mount_place_of(struct span point, struct span type)
+{
+    static const char cgroups[] = "/sys/fs/cgroup";
+    static const char *const files[PLACES] = {
+        [AT_HOSTNAME] = "/etc/hostname",
+        [AT_HOSTS] = "/etc/hosts",
+        [AT_RESOLV_CONF] = "/etc/resolv.conf",
+        [AT_TERMINATION_LOG] = "/dev/termination-log",
+    };
+    struct span start = {point.text, sizeof(cgroups) - 1};
+    enum mount_place place = AT_HOSTNAME;
+
+    if (span_is(type, "cgroup") || span_is(type, "cgroup2"))
+        return point.size >= start.size && span_is(start, cgroups) &&
+                       (point.size == start.size || point.text[start.size] == '/')
+                   ? AT_CGROUP
+                   : PLACES;
+    while (place < PLACES && !span_is(point, files[place]))
+        place++;
+    return place;
+}
+
+/* A path of a cgroup, maybe from above the root: "/../../kubepods-podUID.slice/crio-ID.scope" */
+static void read_mounted_cgroup(struct span root, struct mount_ids *out)
+{
+    char part[MOUNT_PART_MAX];
+
+    while (root.size > 0) {
+        take_part(&root, part);
+        read_container(part, out->container);
+        read_pod(part, out->pod);
+    }
+}
+
+/*
+ * The path of a file that an engine made, in its file system:
+ *   .../containers/ID/hostname                     Docker
+ *   .../overlay-containers/ID/userdata/hostname    Podman; CRI-O, where it is the sandbox's ID
+ *   .../containers/NAMESPACE/ID/hostname           nerdctl
+ *   .../sandboxes/ID/hostname                      containerd; no container's
+ *   .../pods/UID/etc-hosts                         the kubelet
+ */
+static void read_mounted_file(struct span root, struct mount_ids *out)
+{
+    char part[MOUNT_PART_MAX] = "", before[MOUNT_PART_MAX];
+    int since = 2; /* parts since that of the containers */
+
+    for (;;) {
+        memcpy(before, part, sizeof(before));
+        take_part(&root, part);
+        if (root.size == 0)
+            return; /* the file's name */
+        if (strcmp(before, "pods") == 0)
+            read_pod_uid(part, out->pod);
+        if (since < 2 && strcmp(before, "sandboxes") != 0 && strlen(part) == ID_SIZE &&
+            is_hex(part, ID_SIZE))
+            copy_truncated(out->container, sizeof(out->container), part, ID_SIZE);
+        since = strcmp(part, "containers") == 0 || ends_with(part, "-containers") ? 0 : since + 1;
+    }
+}
+
+/* "ID PARENT DEVICE ROOT POINT OPTIONS [OPTIONAL ...] - TYPE SOURCE OPTIONS" */
+static void read_mount_line(struct span line, struct mount_ids ids[PLACES])
+{
+    struct span root, point, field;
+    enum mount_place place;
+
+    for (int i = 0; i < 3; i++)
+        (void)take_until(&line, ' ');
+    root = take_until(&line, ' ');
+    point = take_until(&line, ' ');
+    do
+        field = take_until(&line, ' ');
+    while (line.size > 0 && !span_is(field, "-"));
+    place = mount_place_of(point, take_until(&line, ' '));
+    if (place == AT_CGROUP)
+        read_mounted_cgroup(root, &ids[place]);
+    else if (place != PLACES && line.size > 0)
+        read_mounted_file(root, &ids[place]);
+}
+
+void cgroup_parse_mounts(const char *text, size_t size, struct cgroup *out)
+{
+    struct mount_ids ids[PLACES] = {{.container = ""}};
+    const char *container = "", *pod = out->pod;
+    struct span rest = {text, size};
+    size_t count = PLACES;
+
+    while (memchr(rest.text, '\n', rest.size)) /* a last line without an end is cut off */
+        read_mount_line(take_until(&rest, '\n'), ids);
+    for (size_t i = 0; i < PLACES; i++)
+        pod = pod[0] ? pod : ids[i].pod;
+    if (pod[0] || rest.size > 0) /* in a pod, or maybe: the files are the sandbox's */
+        count = AT_HOSTNAME;
+    for (size_t i = 0; i < count; i++)
+        container = container[0] ? container : ids[i].container;
+    if (!out->container[0])
+        copy_truncated(out->container, sizeof(out->container), container, strlen(container));
+    if (!out->pod[0])
+        copy_truncated(out->pod, sizeof(out->pod), pod, strlen(pod));
 }

@@ -47,6 +47,6 @@ uint64_t proc_owner(pid_t pid)
     if (proc_user(pid, &user) != PROC_OK ||
         proc_file_read(text, sizeof(text), &size, "/proc/%d/cgroup", (int)pid) != PROC_OK)
         return 0;
-    cgroup_parse(text, size, &cgroup);
+    cgroup_parse(text, size, &cgroup); /* not its mounts: it may choose those, and so the owner */
     return owner_hash(user, &cgroup);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_naming.c - what targets choose themselves: cgroups, command lines, attributes; templates. */
+/* fuzz_naming.c - what targets choose themselves: cgroups, mounts, command lines, attributes;
+ * templates. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,19 @@ static const char *look_up(void *ctx, const char *name)
     return strlen(name) % 2 ? ctx : NULL;
 }
 
+/* A container, pod and mounts: ids in form or none, and what is known stays. */
+static void read_mounts(const char *text, size_t size)
+{
+    struct cgroup none = {.path = ""}, known = {.container = "c", .pod = "p"};
+
+    cgroup_parse_mounts(text, size, &none);
+    require(strlen(none.container) <= 64 && strlen(none.pod) <= 36);
+    require(strspn(none.container, "0123456789abcdef-") == strlen(none.container));
+    require(strspn(none.pod, "0123456789abcdef-") == strlen(none.pod));
+    cgroup_parse_mounts(text, size, &known);
+    require(strcmp(known.container, "c") == 0 && strcmp(known.pod, "p") == 0);
+}
+
 static void put(void *ctx, const char *name, const char *value)
 {
     labels_put(ctx, name, value);
@@ -42,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     cgroup_parse(text, size, &cgroup);
     require(strlen(cgroup.container) <= 64 && strlen(cgroup.pod) <= 36);
+    read_mounts(text, size);
     cmdline_parse_text(text, size, &program);
     require(strlen(program.name) <= CMDLINE_NAME_MAX &&
             strspn(program.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
