@@ -27,7 +27,15 @@
 
 enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
-enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_USER_NAME, ASK_USER_ID };
+enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_MOUNTINFO, ASK_USER_NAME, ASK_USER_ID };
+
+/* NULL: it is no file of a process. */
+static const char *const file_of_kind[] = {
+    [ASK_CMDLINE] = "cmdline",
+    [ASK_ENVIRON] = "environ",
+    [ASK_MOUNTINFO] = "mountinfo",
+    [ASK_USER_ID] = NULL,
+};
 
 struct request {
     pid_t pid;
@@ -101,12 +109,12 @@ void proc_reader_free(struct proc_reader *reader)
 static bool read_here(enum kind kind, const struct request *request, struct answer *answer,
                       char *out, size_t *out_size)
 {
-    const char *file = kind == ASK_CMDLINE ? "cmdline" : "environ";
+    const char *file = file_of_kind[kind];
     struct passwd entry, *found = NULL;
     char buffer[16384];
 
     *out_size = 0;
-    if (kind == ASK_CMDLINE || kind == ASK_ENVIRON)
+    if (file)
         return proc_file_of(request->pid, file, out, request->size, out_size) == PROC_OK;
     if (kind == ASK_USER_NAME)
         (void)getpwuid_r(request->uid, &entry, buffer, sizeof(buffer), &found);
@@ -180,8 +188,8 @@ static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, u
     note_blocker(&reader->blockers, pid);
     if (blocks == 1 || blocks == BLAMED_OWNERS_FREE)
         log_line(LOG_LEVEL_WARNING,
-                 "process %d blocks whoever reads its command line or environment; it is not "
-                 "sampled for now%s",
+                 "process %d blocks whoever reads its command line, environment or mounts; it is "
+                 "not sampled for now%s",
                  (int)pid,
                  blocks == 1
                      ? ""
@@ -253,7 +261,7 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
 static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
                                      const struct request *request, bool *blocked)
 {
-    const uint64_t limit_ns = kind == ASK_CMDLINE || kind == ASK_ENVIRON ? FILE_NS : DIRECTORY_NS;
+    const uint64_t limit_ns = file_of_kind[kind] ? FILE_NS : DIRECTORY_NS;
     uint64_t now_ns = clock_mono_ns();
 
     *blocked = false;
@@ -277,7 +285,12 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
                                      enum proc_reader_file file, char *out, size_t size,
                                      size_t *out_size)
 {
-    const enum kind kind = file == PROC_READER_CMDLINE ? ASK_CMDLINE : ASK_ENVIRON;
+    static const enum kind kinds[] = {
+        [PROC_READER_CMDLINE] = ASK_CMDLINE,
+        [PROC_READER_ENVIRON] = ASK_ENVIRON,
+        [PROC_READER_MOUNTINFO] = ASK_MOUNTINFO,
+    };
+    const enum kind kind = kinds[file];
     const struct request request = {.pid = pid, .size = (uint32_t)size};
     enum proc_reader_rc rc;
     struct answer answer;

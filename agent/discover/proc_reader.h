@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proc_reader.h - reads in a child process what may not return: command lines and environments,
- * for which the kernel waits for the process's mmap_lock, and names of users, for which a directory
- * server is asked.
+ * for which the kernel waits for the process's mmap_lock; mounts, for which it may wait for a disk;
+ * and names of users, for which a directory server is asked.
  *
  * The caller waits up to a deadline. A child that is blocked then is killed, and the next read
  * starts another. The processes of an owner (owner.h) who has blocked several are read ever more
@@ -12,7 +12,10 @@
  *          proc_reader_serve.
  * Threads: one.
  * Source:  the kernel's fs/proc/base.c: cmdline and environ are read as memory of the process,
- *          maps under its mmap_lock; stat, statm, status, cgroup and exe take neither.
+ *          maps under its mmap_lock; stat, statm, status, cgroup and exe take neither. mountinfo
+ *          (fs/proc_namespace.c) takes namespace_sem for up to a page of text, and asks no server
+ *          of FUSE or NFS; but Btrfs looks up names of subvolumes on its disk meanwhile
+ *          (btrfs_show_options), and who makes many mounts holds up all who read them.
  */
 #ifndef AGENT_DISCOVER_PROC_READER_H
 #define AGENT_DISCOVER_PROC_READER_H
@@ -29,7 +32,7 @@ enum proc_reader_rc {
     PROC_READER_UNKNOWN, /* no answer in time, or not asked because of earlier ones */
 };
 
-enum proc_reader_file { PROC_READER_CMDLINE, PROC_READER_ENVIRON };
+enum proc_reader_file { PROC_READER_CMDLINE, PROC_READER_ENVIRON, PROC_READER_MOUNTINFO };
 
 enum { PROC_READER_FILE_MAX = 256 << 10, PROC_READER_USER_MAX = 256 };
 

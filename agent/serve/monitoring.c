@@ -167,7 +167,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     }
 }
 
-/* A process whose command line or environment cannot be read, so what it is is not known. */
+/* A process whose command line, environment or mounts cannot be read: what it is is not known. */
 static void add_blocker(void *ctx, pid_t pid)
 {
     struct state_target *target = state_add_target(ctx);

@@ -30,8 +30,10 @@ static struct proc_reader *new_reader(const char *mode)
 /* Of another process: what valgrind shows of its own is made up. */
 static void reads_what_the_file_has(void **state)
 {
+    static const enum proc_reader_file files[] = {PROC_READER_CMDLINE, PROC_READER_ENVIRON,
+                                                  PROC_READER_MOUNTINFO};
     struct proc_reader *reader = new_reader("");
-    char here[PROC_READER_FILE_MAX + 1];
+    static char here[PROC_READER_FILE_MAX + 1];
     const pid_t pid = fork();
     size_t size, here_size;
 
@@ -41,17 +43,17 @@ static void reads_what_the_file_has(void **state)
         _exit(0);
     }
     assert_true(pid > 0);
-    assert_int_equal(
-        proc_reader_file(reader, pid, PROC_READER_CMDLINE, answer, sizeof(answer), &size),
-        PROC_READER_OK);
-    assert_int_equal(
-        proc_reader_file(NULL, pid, PROC_READER_CMDLINE, here, sizeof(here), &here_size),
-        PROC_READER_OK);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        assert_int_equal(proc_reader_file(reader, pid, files[i], answer, sizeof(answer), &size),
+                         PROC_READER_OK);
+        assert_int_equal(proc_reader_file(NULL, pid, files[i], here, sizeof(here), &here_size),
+                         PROC_READER_OK);
+        assert_true(size > 0);
+        assert_int_equal(size, here_size);
+        assert_memory_equal(answer, here, size + 1);
+    }
     (void)kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-
-    assert_int_equal(size, here_size);
-    assert_memory_equal(answer, here, size + 1);
     proc_reader_free(reader);
 }
 
