@@ -228,10 +228,11 @@ const struct conf_option conf_options[] = {
         .usual = "host.name container.id k8s.pod.uid k8s.namespace.name process.runtime.version "
                  "service.namespace service.version deployment.environment*",
         .help = "The labels that a service gets by itself where its value is known: from the "
-                "machine, the cgroup, the interpreter, and the resource attributes of "
-                "OpenTelemetry that a target has in its environment or publishes. There are "
-                "k8s.pod.name and k8s.container.name, too. Processes with different labels make "
-                "different profiles. With none, there are no such labels.",
+                "machine, the cgroup (where a namespace hides it, the mounts), the interpreter, "
+                "and the resource attributes of OpenTelemetry that a target has in its "
+                "environment or publishes. There are k8s.pod.name and k8s.container.name, too. "
+                "Processes with different labels make different profiles. With none, there are no "
+                "such labels.",
     },
     {
         .name = "max_services",

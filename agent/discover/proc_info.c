@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-enum { CGROUP_TEXT_MAX = 16 << 10, ANCESTORS_MAX = 64 };
+enum { CGROUP_TEXT_MAX = 16 << 10, MOUNTS_TEXT_MAX = 64 << 10, ANCESTORS_MAX = 64 };
 
 struct proc_info {
     pid_t pid, stop_at;
@@ -20,6 +20,7 @@ struct proc_info {
     char command_line[PROC_COMMAND_MAX];
     struct cmdline_program own, program; /* by its arguments alone, and by all that is known */
     struct cgroup cgroup;
+    char *mounts; /* owned: MOUNTS_TEXT_MAX bytes and a 0 */
     bool user_known;
     uid_t user;
     char user_name[PROC_READER_USER_MAX];
@@ -34,9 +35,10 @@ struct proc_info *proc_info_new(void)
     if (!info)
         return NULL;
     info->environment = malloc(PROC_INFO_ENVIRONMENT_MAX + 1);
-    if (info->environment)
+    info->mounts = malloc(MOUNTS_TEXT_MAX + 1);
+    if (info->environment && info->mounts)
         return info;
-    free(info);
+    proc_info_free(info);
     return NULL;
 }
 
@@ -45,6 +47,7 @@ void proc_info_free(struct proc_info *info)
     if (!info)
         return;
     free(info->environment);
+    free(info->mounts);
     free(info);
 }
 
@@ -117,6 +120,15 @@ const char *proc_info_command_line(struct proc_info *info)
     return info->command_line;
 }
 
+/* Completes what the cgroup says by the mounts. */
+static void read_hidden_ids(struct proc_info *info)
+{
+    size_t size;
+
+    read_blocking_file(info, PROC_READER_MOUNTINFO, info->mounts, MOUNTS_TEXT_MAX + 1, &size);
+    cgroup_parse_mounts(info->mounts, size, &info->cgroup);
+}
+
 const struct cgroup *proc_info_cgroup(struct proc_info *info)
 {
     char text[CGROUP_TEXT_MAX + 1];
@@ -125,6 +137,8 @@ const struct cgroup *proc_info_cgroup(struct proc_info *info)
     if (!info->has_cgroup) {
         (void)proc_file_read(text, sizeof(text), &size, "/proc/%d/cgroup", (int)info->pid);
         cgroup_parse(text, size, &info->cgroup);
+        if (cgroup_needs_mounts(&info->cgroup))
+            read_hidden_ids(info);
     }
     info->has_cgroup = true;
     return &info->cgroup;

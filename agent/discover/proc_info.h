@@ -3,7 +3,7 @@
  * proc_info.h - what /proc says of one process; each item is read when it is first asked for.
  *
  * Only command line, environment and the like, never its memory. A process can choose all of it but
- * its user, executable and cgroup.
+ * its user, executable and cgroup; container and pod, too, if only its mounts tell them.
  *
  * Shape:   proc_info_new once, proc_info_begin for each process, the getters, proc_info_free.
  */
@@ -45,8 +45,8 @@ pid_t proc_info_pid(const struct proc_info *info);
 
 /* All that follow lend their text until proc_info_begin; "" where it cannot be read. */
 const char *proc_info_exe(struct proc_info *info);
-const char *proc_info_command_line(struct proc_info *info); /* arguments joined by blanks */
-const struct cgroup *proc_info_cgroup(struct proc_info *info);
+const char *proc_info_command_line(struct proc_info *info);    /* arguments joined by blanks */
+const struct cgroup *proc_info_cgroup(struct proc_info *info); /* and container, pod by mounts */
 
 /*
  * What the process runs, as cmdline.h has it. Of a tool that does not say in its arguments what it

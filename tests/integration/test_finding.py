@@ -206,6 +206,41 @@ def test_control_groups_containers_and_units_choose_and_name_processes(agent, gr
     assert not {process.pid for process in unwanted} & set(found)
 
 
+def mounted(file, point):
+    """Words that run a command in cgroup and mount namespaces of its own, with `file` at `point`."""
+    return ["unshare", "--cgroup", "--mount", "/bin/sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', file, point]
+
+
+def test_a_container_whose_cgroup_is_hidden_is_told_by_its_mounts(pystrobe, group, run, tmp_path):
+    for point in "/etc/hostname", "/etc/hosts":
+        if subprocess.run(mounted(point, point) + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+            pytest.skip("no namespaces can be made here, or there is no " + point)
+    docker, kubelet, sandbox = (tmp_path / path for path in ("containers/%s/hostname" % CONTAINER, "pods/%s/etc-hosts" % POD,
+                                                             "containers/%s/hostname" % OTHER_CONTAINER))
+    for file in docker, kubelet, sandbox:
+        file.parent.mkdir(parents=True)
+        file.write_text("127.0.0.1 localhost\n")
+    hidden = into(group("hidden"))  # the path of a cgroup namespace's root tells as little
+    box = run("box", hidden + mounted(str(docker), "/etc/hostname"))
+    pod = run("pod", hidden + mounted(str(sandbox), "/etc/hostname") + mounted(str(kubelet), "/etc/hosts"))
+    unit = run("unit", into(group("system.slice/shop-own.service")) + mounted(str(docker), "/etc/hostname"))
+    plain = run("plain", hidden)
+    (tmp_path / "t.ini").write_text(ini(tmp_path, "[target a]\ncmdline = HERE/.*[.]py$\nservice = ${script}\n"))
+
+    def preview():
+        """{pid: the words of a dry run about the process that are of ids}"""
+        done = pystrobe.run("agent", "--dry-run", "-c", tmp_path / "t.ini")
+        lines = [line.split() for line in done.stdout.splitlines() if "  Python " in line]
+        return {int(words[0]): [word for word in words if word.startswith(("container.id=", "k8s.pod.uid="))] for words in lines}
+
+    live.wait_until(lambda: {process.pid for process in (box, pod, unit, plain)} <= set(preview()), "all are Pythons")
+
+    found = preview()
+    assert found[box.pid] == ["container.id=" + CONTAINER]
+    assert found[pod.pid] == ["k8s.pod.uid=" + POD]  # its hostname is the sandbox's
+    assert found[unit.pid] == found[plain.pid] == []
+
+
 def test_who_publishes_late_what_it_is_goes_on_as_that(agent, tmp_path):
     (tmp_path / "publisher.py").write_text(PUBLISHER)
     with subprocess.Popen([PYTHON, str(tmp_path / "publisher.py")], stdin=subprocess.PIPE, text=True,
