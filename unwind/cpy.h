@@ -209,6 +209,24 @@ bool cpy_tells_tasks(const struct cpy_target *target);
 /* The interpreter that was found. Lends until cpy_close. */
 const struct cpy_info *cpy_info(const struct cpy_target *target);
 
+struct buf; /* base/buf.h */
+
+enum { CPY_WORDS_MAX = 4096 }; /* of a command line or an environment that are read */
+
+/*
+ * Read the command line and the environment that the program was started with, where Python keeps
+ * them; the kernel's own, /proc/PID/cmdline and environ, are overwritten by a program that gives
+ * itself a title. Words, NAME=VALUE in an environment, are appended with a NUL behind each. The
+ * command line is sys.orig_argv; before 3.10 "python" and sys.argv, which the program may have
+ * changed.
+ *
+ * Errors: CPY_RACED: there is none, or it changed while it was read: what was appended is part of
+ *         it. CPY_NOMEM: the rest does not fit into `out`. Else as cpy_sample.
+ * Cost:   some reads, and one or two for each word.
+ */
+MUST_CHECK enum cpy_rc cpy_read_arguments(struct cpy_target *target, struct buf *out);
+MUST_CHECK enum cpy_rc cpy_read_environment(struct cpy_target *target, struct buf *out);
+
 /*
  * Finds a second interpreter that lives in the process and is not read: a program can load another
  * libpython, or one that it is not linked with. It may come later than the first.

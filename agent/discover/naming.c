@@ -251,15 +251,6 @@ static void name_service(struct run *run, struct target_profile *out)
                    run->source[0] ? run->source : "settings");
 }
 
-static void put_role(struct run *run, struct labels *labels)
-{
-    static const char *const roles[] = {[CMDLINE_WORKER] = "worker", [CMDLINE_HELPER] = "helper"};
-    const enum cmdline_role role = proc_info_program(run->info)->role;
-
-    if (role != CMDLINE_ROLE_UNKNOWN)
-        labels_put(labels, "role", roles[role]);
-}
-
 /* The first of these variables that there is: names that manifests give to a field of the pod. */
 static const char *first_variable(struct run *run, const char *const *names)
 {
@@ -321,20 +312,29 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
             out->auto_labels |= 1U << i;
             add_found_label(&run, labels_found[i], &out->labels);
         }
-    put_role(&run, &out->labels);
+    out->options.role = proc_info_program(info)->role;
 }
 
-/* One attribute that the process publishes. What an SDK makes up for want of a name is none. */
+/* What a process publishes. */
+struct published {
+    struct target_profile *profile; /* borrowed: its labels are completed */
+    char service[sizeof(((struct target_profile *)NULL)->service)]; /* "": none */
+    bool guessed; /* by an SDK that makes up a name where it is given none */
+};
+
 static void take_published(void *ctx, const char *name, const char *value)
 {
-    struct target_profile *profile = ctx;
+    struct published *published = ctx;
+    struct target_profile *profile = published->profile;
 
-    if (profile->otel_name && !profile->declared && strcmp(name, "service.name") == 0 &&
-        strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
-        labels_clean(value, profile->service, sizeof(profile->service));
-        trim_service_name(profile->service);
-        (void)snprintf(profile->named_by, sizeof(profile->named_by), "OpenTelemetry SDK");
+    if (strcmp(name, "service.name") == 0) {
+        labels_clean(value, published->service, sizeof(published->service));
+        trim_service_name(published->service);
+        published->guessed |= strncmp(value, "unknown_service", strlen("unknown_service")) == 0;
     }
+    /* Datadog's: a name that it was given is in DD_SERVICE. */
+    published->guessed |=
+        strcmp(name, "telemetry.sdk.name") == 0 && strcmp(value, "libdatadog") == 0;
     for (size_t i = 0; labels_found[i]; i++)
         if ((profile->auto_labels & 1U << i) && strcmp(name, labels_found[i]) == 0)
             labels_put(&profile->labels, name, value);
@@ -342,14 +342,15 @@ static void take_published(void *ctx, const char *name, const char *value)
 
 bool naming_complete(struct target_profile *profile, pid_t pid, const char *version)
 {
-    char before[sizeof(profile->service)];
+    struct published published = {.profile = profile};
     bool complete = true;
 
-    memcpy(before, profile->service, sizeof(before));
     if (profile->otel_name || profile->auto_labels)
-        complete = otel_context_read(pid, take_published, profile);
-    if (!profile->service[0])
-        memcpy(profile->service, before, sizeof(before));
+        complete = otel_context_read(pid, take_published, &published);
+    if (profile->otel_name && !profile->declared && !published.guessed && published.service[0]) {
+        memcpy(profile->service, published.service, sizeof(profile->service));
+        (void)snprintf(profile->named_by, sizeof(profile->named_by), "OpenTelemetry SDK");
+    }
     for (size_t i = 0; labels_found[i]; i++)
         if ((profile->auto_labels & 1U << i) &&
             strcmp(labels_found[i], "process.runtime.version") == 0)

@@ -14,10 +14,11 @@ enum { CGROUP_TEXT_MAX = 16 << 10, MOUNTS_TEXT_MAX = 64 << 10, ANCESTORS_MAX = 6
 struct proc_info {
     pid_t pid, stop_at;
     struct proc_reader *reader; /* borrowed; NULL: none */
-    bool unknown;
+    bool unknown, is_twin;
     bool has_exe, has_arguments, has_program, has_cgroup, has_environment, has_user;
     char exe[PROC_COMMAND_MAX];
     char command_line[PROC_COMMAND_MAX];
+    bool title;                          /* it may have overwritten what the kernel shows */
     struct cmdline_program own, program; /* by its arguments alone, and by all that is known */
     struct cgroup cgroup;
     char *mounts; /* owned: MOUNTS_TEXT_MAX bytes and a 0 */
@@ -102,6 +103,45 @@ const char *proc_info_exe(struct proc_info *info)
     return info->exe;
 }
 
+static bool runs_python(pid_t pid, const char *command_line)
+{
+    char exe[PROC_COMMAND_MAX];
+
+    proc_executable(pid, exe);
+    return strncmp(file_base_name(exe[0] ? exe : command_line), "python", strlen("python")) == 0;
+}
+
+/* True if the process may have overwritten its command line, and its environment, by a title. */
+static bool has_title(pid_t pid, const struct cmdline_program *program, const char *text)
+{
+    return program->single &&
+           (strchr(text, ' ') || strncmp(file_base_name(text), "python", strlen("python")) != 0) &&
+           runs_python(pid, text);
+}
+
+/* Reads what the arguments of info->pid say into `out`, and the text that the kernel has of them;
+ * behind a title, those that Python keeps count. Gives its size. */
+static size_t read_program(struct proc_info *info, char text[PROC_COMMAND_MAX],
+                           struct cmdline_program *out, bool *title)
+{
+    struct cmdline_program kept;
+    size_t size, kept_size;
+    char *words;
+
+    read_blocking_file(info, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX, &size);
+    cmdline_parse_text(text, size, out);
+    *title = has_title(info->pid, out, text);
+    words = *title ? malloc(PROC_COMMAND_MAX) : NULL;
+    if (!words)
+        return size;
+    read_blocking_file(info, PROC_READER_PYTHON_ARGUMENTS, words, PROC_COMMAND_MAX, &kept_size);
+    cmdline_parse_text(words, kept_size, &kept);
+    if (kept.kind != CMDLINE_NONE)
+        *out = kept;
+    free(words);
+    return size;
+}
+
 static void read_arguments(struct proc_info *info)
 {
     size_t size;
@@ -109,8 +149,7 @@ static void read_arguments(struct proc_info *info)
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    read_blocking_file(info, PROC_READER_CMDLINE, info->command_line, PROC_COMMAND_MAX, &size);
-    cmdline_parse_text(info->command_line, size, &info->own);
+    size = read_program(info, info->command_line, &info->own, &info->title);
     proc_join_arguments(info->command_line, size);
 }
 
@@ -176,15 +215,26 @@ const char *proc_info_user_name(struct proc_info *info)
     return info->user_name;
 }
 
+static void read_environment(struct proc_info *info)
+{
+    info->has_environment = true;
+    info->environment_size = 0;
+    read_arguments(info);
+    if (info->title)
+        read_blocking_file(info, PROC_READER_PYTHON_ENVIRONMENT, info->environment,
+                           PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
+    if (info->environment_size == 0)
+        read_blocking_file(info, PROC_READER_ENVIRON, info->environment,
+                           PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
+}
+
 const char *proc_info_variable(struct proc_info *info, const char *name)
 {
     size_t size = strlen(name), at = 0;
     const char *entry;
 
     if (!info->has_environment)
-        read_blocking_file(info, PROC_READER_ENVIRON, info->environment,
-                           PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
-    info->has_environment = true;
+        read_environment(info);
     for (; at < info->environment_size; at += strlen(entry) + 1) {
         entry = info->environment + at;
         if (strncmp(entry, name, size) == 0 && entry[size] == '=')
@@ -258,22 +308,14 @@ static bool name_by_folder(pid_t pid, struct cmdline_program *program)
                            program->name[0] ? program->name : "Python");
 }
 
-static bool runs_python(pid_t pid, const char *command_line)
-{
-    char exe[PROC_COMMAND_MAX];
-
-    proc_executable(pid, exe);
-    return strncmp(file_base_name(exe[0] ? exe : command_line), "python", strlen("python")) == 0;
-}
-
 /* The nearest Python above a process that is no part itself; false: there is none. */
 static bool find_ancestor(struct proc_info *info, struct cmdline_program *out, pid_t *out_pid)
 {
-    char *text = malloc(PROC_COMMAND_MAX + 1);
+    char *text = malloc(PROC_COMMAND_MAX);
     struct proc_stat stat;
-    size_t size, i;
     pid_t pid = info->pid;
-    bool found = false;
+    bool found = false, title;
+    size_t i;
 
     for (i = 0; text && !found && !info->unknown && i < ANCESTORS_MAX &&
                 proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
@@ -281,8 +323,7 @@ static bool find_ancestor(struct proc_info *info, struct cmdline_program *out, p
          i++) {
         *out_pid = pid = stat.parent;
         info->pid = pid; /* whose command line is read */
-        read_blocking_file(info, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX + 1, &size);
-        cmdline_parse_text(text, size, out);
+        (void)read_program(info, text, out, &title);
         found = out->kind != CMDLINE_PART && out->kind != CMDLINE_NONE && runs_python(pid, text);
     }
     free(text);
@@ -310,6 +351,29 @@ static bool name_by_ancestor(struct proc_info *info, struct cmdline_program *pro
     return true;
 }
 
+/* Calls a tool as its parent is, if that has the same command line: a reloader, or what forks its
+ * workers, may give them another environment or folder. False: it has another. */
+static bool name_by_twin(struct proc_info *info, struct cmdline_program *program)
+{
+    struct proc_info *parent = info->is_twin ? NULL : proc_info_new();
+    struct proc_stat stat;
+    bool found = false;
+
+    if (parent && proc_stat_read(info->pid, &stat) == PROC_OK && stat.parent > 1 &&
+        stat.parent != info->stop_at && stat.parent != getpid()) {
+        parent->is_twin = true; /* one step up is enough */
+        parent->stop_at = info->stop_at;
+        proc_info_use_reader(parent, info->reader);
+        proc_info_begin(parent, stat.parent);
+        found = strcmp(proc_info_command_line(parent), info->command_line) == 0;
+        if (found)
+            *program = *proc_info_program(parent);
+        info->unknown = info->unknown || parent->unknown;
+    }
+    proc_info_free(parent);
+    return found;
+}
+
 const struct cmdline_program *proc_info_program(struct proc_info *info)
 {
     struct cmdline_program *program = &info->program;
@@ -319,7 +383,8 @@ const struct cmdline_program *proc_info_program(struct proc_info *info)
     info->has_program = true;
     read_arguments(info);
     info->program = info->own;
-    if (program->kind == CMDLINE_TOOL && !name_by_variable(info, program))
+    if (program->kind == CMDLINE_TOOL && !name_by_twin(info, program) &&
+        !name_by_variable(info, program))
         (void)name_by_folder(info->pid, program);
     else if (program->kind == CMDLINE_PART && !name_by_variable(info, program) &&
              !name_by_ancestor(info, program) && !info->stop_at)

@@ -15,6 +15,8 @@
 #include "agent/host/log.h"
 #include "agent/proc/owner.h"
 #include "agent/proc/proc.h"
+#include "base/buf.h"
+#include "unwind/cpy.h"
 
 /* A child that sleeps so long in a read is blocked; one that gets no CPU time is waited for. */
 #define FILE_NS      (100 * NS_PER_MS)
@@ -27,7 +29,15 @@
 
 enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
-enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_MOUNTINFO, ASK_USER_NAME, ASK_USER_ID };
+enum kind {
+    ASK_CMDLINE,
+    ASK_ENVIRON,
+    ASK_MOUNTINFO,
+    ASK_PYTHON_ARGUMENTS,
+    ASK_PYTHON_ENVIRONMENT,
+    ASK_USER_NAME,
+    ASK_USER_ID
+};
 
 /* NULL: it is no file of a process. */
 static const char *const file_of_kind[] = {
@@ -105,6 +115,28 @@ void proc_reader_free(struct proc_reader *reader)
     free(reader);
 }
 
+/* Reads a Python's memory. */
+static bool read_python(enum kind kind, const struct request *request, char *out, size_t *out_size)
+{
+    struct cpy_target *target = NULL;
+    struct buf words;
+    struct err err;
+    enum cpy_rc rc = cpy_open(request->pid, &target, &err);
+
+    buf_init(&words, request->size - 1);
+    if (rc == CPY_OK)
+        rc = kind == ASK_PYTHON_ARGUMENTS ? cpy_read_arguments(target, &words)
+                                          : cpy_read_environment(target, &words);
+    if (rc == CPY_OK || rc == CPY_NOMEM) { /* what fits */
+        *out_size = words.size;
+        memcpy(out, words.data, words.size);
+        out[words.size] = '\0';
+    }
+    buf_finish(&words);
+    cpy_close(target);
+    return *out_size > 0;
+}
+
 /* Reads here. Gives whether there is such a thing. */
 static bool read_here(enum kind kind, const struct request *request, struct answer *answer,
                       char *out, size_t *out_size)
@@ -116,6 +148,8 @@ static bool read_here(enum kind kind, const struct request *request, struct answ
     *out_size = 0;
     if (file)
         return proc_file_of(request->pid, file, out, request->size, out_size) == PROC_OK;
+    if (kind == ASK_PYTHON_ARGUMENTS || kind == ASK_PYTHON_ENVIRONMENT)
+        return read_python(kind, request, out, out_size);
     if (kind == ASK_USER_NAME)
         (void)getpwuid_r(request->uid, &entry, buffer, sizeof(buffer), &found);
     else
@@ -289,6 +323,8 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
         [PROC_READER_CMDLINE] = ASK_CMDLINE,
         [PROC_READER_ENVIRON] = ASK_ENVIRON,
         [PROC_READER_MOUNTINFO] = ASK_MOUNTINFO,
+        [PROC_READER_PYTHON_ARGUMENTS] = ASK_PYTHON_ARGUMENTS,
+        [PROC_READER_PYTHON_ENVIRONMENT] = ASK_PYTHON_ENVIRONMENT,
     };
     const enum kind kind = kinds[file];
     const struct request request = {.pid = pid, .size = (uint32_t)size};

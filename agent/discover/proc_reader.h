@@ -2,7 +2,8 @@
 /*
  * proc_reader.h - reads in a child process what may not return: command lines and environments,
  * for which the kernel waits for the process's mmap_lock; mounts, for which it may wait for a disk;
- * and names of users, for which a directory server is asked.
+ * what a Python keeps in its memory, which may be mapped from such a file; and names of users, for
+ * which a directory server is asked.
  *
  * The caller waits up to a deadline. A child that is blocked then is killed, and the next read
  * starts another. The processes of an owner (owner.h) who has blocked several are read ever more
@@ -32,7 +33,15 @@ enum proc_reader_rc {
     PROC_READER_UNKNOWN, /* no answer in time, or not asked because of earlier ones */
 };
 
-enum proc_reader_file { PROC_READER_CMDLINE, PROC_READER_ENVIRON, PROC_READER_MOUNTINFO };
+enum proc_reader_file {
+    PROC_READER_CMDLINE,
+    PROC_READER_ENVIRON,
+    PROC_READER_MOUNTINFO,
+    /* What a Python keeps of the first two (cpy_read_arguments), whatever title it has given
+     * itself. Costs some milliseconds. */
+    PROC_READER_PYTHON_ARGUMENTS,
+    PROC_READER_PYTHON_ENVIRONMENT,
+};
 
 enum { PROC_READER_FILE_MAX = 256 << 10, PROC_READER_USER_MAX = 256 };
 

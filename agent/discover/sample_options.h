@@ -5,6 +5,7 @@
 #ifndef AGENT_DISCOVER_SAMPLE_OPTIONS_H
 #define AGENT_DISCOVER_SAMPLE_OPTIONS_H
 
+#include "agent/proc/cmdline.h"
 #include "unwind/cpy.h"
 
 /* Which stacks continue through the asyncio tasks that await them. */
@@ -21,6 +22,7 @@ struct sample_options {
     bool gil;                        /* VALUE_GIL is used */
     bool main_only;                  /* only the main thread of the process */
     enum sample_options_tasks tasks; /* CPython 3.14 and later */
+    enum cmdline_role role;          /* a label of its samples */
     uint64_t hang_ns; /* time after which a process hangs (hang.h); 0: not looked for */
 };
 

@@ -91,6 +91,11 @@ static bool name_of_file(const char *path, char *out, size_t size)
     return out[0] != '\0';
 }
 
+const char *cmdline_role_name(enum cmdline_role role)
+{
+    return role == CMDLINE_WORKER ? "worker" : role == CMDLINE_HELPER ? "helper" : NULL;
+}
+
 bool cmdline_name_of(enum cmdline_form form, const char *text, char *out, size_t size)
 {
     out[0] = '\0';
@@ -426,4 +431,5 @@ void cmdline_parse_text(const char *text, size_t size, struct cmdline_program *o
         count--; /* a title, and room after it */
     argv[count] = NULL;
     cmdline_parse(argv, out);
+    out->single = count == 1;
 }

@@ -52,6 +52,7 @@ struct cmdline_program {
     enum cmdline_kind kind;
     enum cmdline_role role;
     char name[CMDLINE_NAME_MAX + 1]; /* "" if there is none */
+    bool single;                     /* one word: the process may have given itself a title */
     char rule[64];                   /* why: "script", "application of gunicorn" ... */
     /* Of a tool: where else its application may be found, each if the one before says nothing. */
     const char *variable;             /* of its environment; NULL: none. Static. */
@@ -66,6 +67,9 @@ void cmdline_parse(const char *const *argv, struct cmdline_program *out);
 /* The same for the text of /proc/PID/cmdline; text[size] is 0. A single argument with blanks is a
  * command line that setproctitle has joined, or a title that the program gave itself. */
 void cmdline_parse_text(const char *text, size_t size, struct cmdline_program *out);
+
+/* "worker", "helper"; NULL: not known. */
+const char *cmdline_role_name(enum cmdline_role role);
 
 /* Writes the name that a text of that form (WORD to FILE) has. False: it is not of that form. */
 MUST_CHECK bool cmdline_name_of(enum cmdline_form form, const char *text, char *out, size_t size);

@@ -81,7 +81,7 @@ const struct command commands[] = {
      .flags = "--prepare-only --log-output --stdout-file-default --progress-bar --request-save-on-cell-execute --report-mode --version",
      .operand = true, .operand_form = CMDLINE_FILE, .folder = true},
     {.names = "ipykernel_launcher ipykernel", .kind = CMDLINE_PART, .role = CMDLINE_WORKER,
-     .variable = "JPY_SESSION_NAME", .variable_form = CMDLINE_FILE},
+     .variable = "JPY_SESSION_NAME", .variable_form = CMDLINE_FILE, .folder = true},
     {.names = "ansible-playbook", .kind = CMDLINE_TOOL,
      .flags = "-b --become -C --check -D --diff -K --ask-become-pass -k --ask-pass -v -vv -vvv -vvvv --verbose --syntax-check "
               "--list-hosts --list-tasks --list-tags --step --force-handlers --flush-cache -J --ask-vault-pass",
@@ -135,7 +135,7 @@ const struct command_text command_titles[] = {
     {.start = "[celeryd: ", .kind = CMDLINE_PART, .name = "celery", .before = "(-A ", .after = " )", .form = CMDLINE_MODULE},
     {.start = "[celeryd: ", .kind = CMDLINE_PART, .name = "celery", .before = " -A ", .after = " )", .form = CMDLINE_MODULE},
     {.start = "[celeryd: ", .kind = CMDLINE_PART, .name = "celery", .before = "--app=", .after = " )", .form = CMDLINE_MODULE},
-    {.start = "[celery ", .kind = CMDLINE_PART, .name = "celery"},
+    {.start = "[celery ", .kind = CMDLINE_PART, .name = "celery", .before = " -A ", .after = " )", .form = CMDLINE_MODULE},
     {.start = "(wsgi:", .kind = CMDLINE_TOOL, .name = "mod_wsgi", .before = "(wsgi:", .after = ")", .form = CMDLINE_WORD},
     {.start = "granian asgi ", .kind = CMDLINE_TOOL, .name = "granian", .before = " ", .after = " ", .form = CMDLINE_MODULE},
     {.start = "granian asginl ", .kind = CMDLINE_TOOL, .name = "granian", .before = " ", .after = " ", .form = CMDLINE_MODULE},

@@ -39,10 +39,10 @@ struct engine_hang {
 /* Events of processes that were handed over with engine_take. */
 struct engine_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
-    /* What it is called: before it began, and when it says another name later. */
-    void (*named)(void *ctx, struct proc_id id, const struct target_profile *profile);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
+    /* What it is called: before it began, and when it says another name later. May be NULL. */
+    void (*named)(void *ctx, struct proc_id id, const struct target_profile *profile);
 };
 
 struct engine_settings {

@@ -297,8 +297,8 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     refused_forget(&e->refused, id);
-    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s (by %s)", (int)id.pid,
-             cpy_info(opened)->version, service->name, named.named_by);
+    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
+             cpy_info(opened)->version, service->name);
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);

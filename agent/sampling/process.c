@@ -59,8 +59,10 @@ static bool shows_waiting(const struct process *p)
 
 static struct service_tag tag_of(const struct process *p)
 {
-    return (struct service_tag){
-        .pid = p->id.pid, .split = p->split, .hang = hang_name(p->hang.kind)};
+    return (struct service_tag){.pid = p->id.pid,
+                                .split = p->split,
+                                .hang = hang_name(p->hang.kind),
+                                .role = cmdline_role_name(p->options.role)};
 }
 
 static void add_cpu(void *ctx, uint32_t row, uint64_t share)

@@ -244,7 +244,7 @@ static bool is_split(struct split_set *set, uint64_t number)
     return set->numbers.count < set->max && pointer_table_put(&set->numbers, number, set);
 }
 
-enum { TAG_LABELS = 4 };
+enum { TAG_LABELS = 5 };
 
 /* The labels that a tag asks for; gives how many. `thread` may be NULL. */
 static size_t fill_labels(struct service *service, struct pprof_label *labels,
@@ -255,6 +255,8 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
 
     if (tag->hang)
         labels[count++] = (struct pprof_label){.key = SERVICE_HANG, .str = tag->hang};
+    if (tag->role)
+        labels[count++] = (struct pprof_label){.key = "role", .str = tag->role};
     if (tag->split == SPLIT_NONE)
         return count;
     if (!is_split(&service->split, (uint64_t)tag->pid << 32 | tid)) {
@@ -301,7 +303,7 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
 static uint32_t process_row(struct service *service, const char *name,
                             const struct service_tag *tag, uint32_t otherwise)
 {
-    const struct service_tag plain = {.pid = tag->pid, .split = tag->split};
+    const struct service_tag plain = {.pid = tag->pid, .split = tag->split, .role = tag->role};
     struct pprof_label labels[TAG_LABELS];
     size_t count = fill_labels(service, labels, NULL, &plain);
     uint32_t stack, row;

@@ -116,6 +116,7 @@ struct service_tag {
     pid_t pid;
     enum service_split split; /* how much of process and thread becomes labels */
     const char *hang;         /* static: in which way the process hangs; NULL: it does not */
+    const char *role;         /* static: what a part of a program does; NULL: not known */
 };
 
 /* The row of a thread's stack; the overflow row where there is no room for it. */

@@ -411,8 +411,8 @@ static void targets_json(const struct state *state, struct buf *out)
 
         buf_add_fmt(out, "%s{\"pid\": %d, \"service\": ", i ? ", " : "", (int)target->pid);
         escape_json(out, "", target->service);
-        escape_json(out, ", \"named_by\": ", target->named_by[0] ? target->named_by : NULL);
         escape_json(out, ", \"python\": ", target->python[0] ? target->python : NULL);
+        escape_json(out, ", \"named_by\": ", target->named_by[0] ? target->named_by : NULL);
         buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s, \"slowed\": %s",
                     target->doing ? target->doing : "", target->rate_hz, json_bool(target->burst),
                     json_bool(target->slowed));

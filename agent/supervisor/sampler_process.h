@@ -43,12 +43,12 @@ struct sampler_process {
 /* Called for each report of a sampler. */
 struct sampler_process_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
-    void (*named)(void *ctx, const struct report_named *named);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
     void (*counted)(void *ctx, struct proc_id id, const struct engine_counts *counts);
     void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
     void (*warns)(void *ctx, struct proc_id id, const struct err *text);
+    void (*named)(void *ctx, const struct report_named *named);
 };
 
 /* Starts the sampler. `bpf_reader`: it uses the BPF reader, if it may. False: `err` says why; retry

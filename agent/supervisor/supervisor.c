@@ -157,18 +157,17 @@ enum { LOGGED_ALWAYS = 100 };
 static void log_sampling(struct supervisor *f, const struct assignment *assignment,
                          const char *version)
 {
-    static const char format[] = "process %d: sampling Python %s as service %s (by %s)";
+    static const char format[] = "process %d: sampling Python %s as service %s";
     char text[512];
     int size;
 
     if (f->logged >= LOGGED_ALWAYS) {
-        log_line(LOG_LEVEL_INFO, format, (int)assignment->id.pid, version, assignment->service,
-                 assignment->named_by);
+        log_line(LOG_LEVEL_INFO, format, (int)assignment->id.pid, version, assignment->service);
         return;
     }
     f->logged++;
-    size = snprintf(text, sizeof(text), format, (int)assignment->id.pid, version,
-                    assignment->service, assignment->named_by);
+    size =
+        snprintf(text, sizeof(text), format, (int)assignment->id.pid, version, assignment->service);
     log_text(LOG_LEVEL_INFO, "", text,
              size < 0                      ? 0
              : (size_t)size < sizeof(text) ? (size_t)size

@@ -195,6 +195,30 @@ enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict, const c
     return rc == CPY_OK ? find_entry(reader, &entries, name, out) : rc;
 }
 
+/* Entries without the place where the value is. */
+struct plain_entries {
+    bool (*each)(void *ctx, cpy_addr key, cpy_addr value);
+    void *ctx;
+};
+
+static bool give_entry(void *ctx, cpy_addr key, cpy_addr value, cpy_addr at)
+{
+    const struct plain_entries *plain = ctx;
+
+    (void)at;
+    return plain->each(plain->ctx, key, value);
+}
+
+enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
+                             bool (*each)(void *ctx, cpy_addr key, cpy_addr value), void *ctx)
+{
+    struct plain_entries plain = {each, ctx};
+    struct entries entries;
+    enum cpy_rc rc = read_dict(reader, dict, &entries);
+
+    return rc == CPY_OK ? walk_entries(reader, &entries, give_entry, &plain) : rc;
+}
+
 /* An entry of a dict whose keys are not all str. */
 struct general_entry {
     uint64_t hash;
