@@ -50,6 +50,27 @@ PARENT = """
     child.kill()
 """ % WAIT
 
+# Publishes a process context (OTEP 4719) of a library.
+PUBLISHER = """
+    import ctypes, mmap, os, struct, sys
+
+    def message(number, content):
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def attribute(name, value):
+        return message(1, message(1, name) + message(2, message(1, value)))
+
+    payload = attribute(b"service.name", b"published") + attribute(b"telemetry.sdk.name", sys.argv[1].encode())
+    kept = ctypes.create_string_buffer(payload, len(payload))
+    fd = os.memfd_create("OTEL_CTX")
+    os.ftruncate(fd, 4096)
+    page = mmap.mmap(fd, 4096)
+    os.close(fd)
+    page[:32] = struct.pack("=8sIIQQ", b"OTEL_CTX", 2, len(payload), 1, ctypes.addressof(kept))
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
 
 def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +144,31 @@ def test_code_is_called_as_the_python_above_it(begin, look, tmp_path):
 def test_what_the_environment_says_goes_first(begin, look, tmp_path, variables, wanted):
     process, _ = begin(sys.executable, write(tmp_path / "shop.py", WAIT), **variables)
     assert look([process.pid])[process.pid] == wanted
+
+
+@pytest.mark.parametrize("library, variables, wanted", [
+    ("opentelemetry", {}, ("published", "OpenTelemetry SDK")),
+    ("opentelemetry", {"DD_SERVICE": "declared"}, ("declared", "DD_SERVICE")),
+    ("libdatadog", {}, ("shop", "script")),
+])
+def test_what_an_sdk_publishes_counts_unless_it_was_made_up(begin, look, tmp_path, library, variables, wanted):
+    process, _ = begin(sys.executable, write(tmp_path / "shop.py", PUBLISHER), library, **variables)
+    assert look([process.pid])[process.pid] == wanted
+
+
+def test_a_reloader_and_what_it_runs_are_one_service(begin, look, tmp_path):
+    code = """
+        import os, subprocess, sys
+        if "RUN_MAIN" in os.environ:
+            print(os.getpid(), flush=True)
+            sys.stdin.read()
+        else:
+            child = subprocess.Popen([sys.executable, *sys.argv], env=dict(os.environ, RUN_MAIN="true", DJANGO_SETTINGS_MODULE="mysite.settings"))
+            child.wait()
+    """
+    process, line = begin(sys.executable, write(tmp_path / "bookshop" / "manage.py", code), "runserver")
+    found = look([process.pid, int(line)])
+    assert {service for service, _ in found.values()} == {"bookshop"}
 
 
 def test_a_tool_that_does_not_say_what_it_runs_is_called_as_its_folder(begin, look, tmp_path):
