@@ -48,7 +48,7 @@ static enum cpy_rc find_variable(const struct reader *reader, cpy_addr runtime, 
 }
 
 /* Appends the texts of a list of str. */
-static enum cpy_rc read_list(const struct reader *reader, cpy_addr list, struct buf *out)
+static enum cpy_rc read_texts(const struct reader *reader, cpy_addr list, struct buf *out)
 {
     const uint32_t size_at = reader->layout->object.ob_size;
     cpy_addr type, items, item;
@@ -86,7 +86,7 @@ enum cpy_rc cpy_read_arguments(struct cpy_target *t, struct buf *out)
         buf_add(out, "python", sizeof("python"));
     }
     if (rc == CPY_OK)
-        rc = read_list(&reader, list, out);
+        rc = read_texts(&reader, list, out);
     return rc == CPY_OK && buf_failed(out) ? CPY_NOMEM : rc;
 }
 
