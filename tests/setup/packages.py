@@ -5,6 +5,7 @@
 Prints the folder of the venv. The versions and their files' hashes are in NAME.txt, beside this.
 """
 
+import glob
 import hashlib
 import os
 import subprocess
@@ -28,6 +29,17 @@ def folder(name):
         name, digest, sys.version_info[0], sys.version_info[1], os.uname().machine))
 
 
+def move_script(path, old, new):
+    """Has a script name its interpreter by another folder."""
+    if os.path.islink(path) or not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
+        data = file.read()
+    if data.startswith(b"#!") and old.encode() in data:
+        with open(path, "wb") as file:
+            file.write(data.replace(old.encode(), new.encode()))
+
+
 def build(name, log_file):
     """Makes the venv beside its place first, so that one that exists is whole."""
     aside = folder(name) + ".partial"
@@ -40,7 +52,9 @@ def build(name, log_file):
                            timeout=TIMEOUT_S, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             raise roots.Unavailable("%s could not be installed (%s); see %s" % (name, error, log_file.name))
-    os.rename(aside, folder(name))  # scripts in it have the old path: start modules by `python -m`
+    for path in glob.glob(os.path.join(aside, "bin", "*")):
+        move_script(path, aside, folder(name))
+    os.rename(aside, folder(name))
 
 
 def ensure(name, log):
