@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives itself a title that has a secret."""
+
+import time
+
+import setproctitle
+
+import side_work  # noqa: F401
+
+setproctitle.setproctitle("reports: worker for postgres://u:s3cr3t-value@h/x")
+time.sleep(120)
