@@ -40,6 +40,7 @@ STEPS = {
     "faults": ("outages of minutes", ["faults"], COUNTS),
     "bench-tests": ("benchmarks of whole tools measure what they say", ["bench-tests"], COUNTS),
     "servers": ("gunicorn, uvicorn and celery", ["servers"], COUNTS),
+    "programs": ("names of seventy real programs", ["programs"], r"^(programs: .*|%s)" % COUNTS[1:]),
     "lines": ("each instruction of each standard library", ["lines"], COUNTS),
     "fuzz": ("ten minutes a fuzzer, other inputs each time", ["fuzz", "FUZZ_SECONDS=600", "FUZZ_SEED=0"], COUNTS),
     "test-every": ("all live tests on every interpreter, one at a time",

@@ -47,7 +47,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget attacks churn faults spool soak servers packages \
+        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget attacks churn faults spool soak servers programs packages \
         nightly packages-arm64 entrypoint bench-delivery bench-exec bench-record bench-tests yama systems browser
 
 deps: ## daily: install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
@@ -82,6 +82,12 @@ integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## long: the live 
 servers: pythons $(BUILD)/pystrobe ## long: real programs from PyPI: gunicorn, uvicorn and celery, whose workers come and go; what Nuitka compiles
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest tests/integration/test_servers.py tests/integration/test_nuitka.py
+
+# Where the table is written; tests/programs.md has one that is committed.
+PROGRAMS_TABLE ?= $(BUILD)/programs.md
+programs: pythons $(BUILD)/pystrobe ## measure: seventy real programs from PyPI: found after, name, CPU time (PROGRAMS_TABLE=tests/programs.md)
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PROGRAMS_TABLE=$(PROGRAMS_TABLE) \
+	    $(RUN_TESTS) --workers 1 --pytest -s -m nightly tests/integration/test_named_programs.py
 
 soak: $(BUILD)/pystrobe ## measure: does an agent grow while processes come and go (SOAK=3600 for an hour)
 	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
