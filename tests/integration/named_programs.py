@@ -92,7 +92,7 @@ PROGRAMS = [
     Program("a kernel alone", "{bin}/python -m ipykernel_launcher -f {dir}/kernel.json", "analysis", folder="analysis"),
     Program("ansible-playbook", "{bin}/ansible-playbook -i localhost, site.yml -e db_password=s3cr3t-value", "site", 1),
     Program("luigi", "{bin}/luigi --module pipeline Nightly --local-scheduler --workers 2", "pipeline", 2),
-    Program("pytest-xdist", "{bin}/pytest -n 2 -q -p no:cacheprovider --rootdir {dir} {dir}/checks.py", "pytest", 3),
+    Program("pytest-xdist", "{bin}/pytest -n 2 -q -p no:cacheprovider -p no:ddtrace --rootdir {dir} {dir}/checks.py", "pytest", 3),
     Program("coverage run", "{bin}/coverage run --data-file={dir}/data billing.py --token s3cr3t-value", "billing"),
     Program("coverage run -m", "{bin}/coverage run --data-file={dir}/data -m jobs.mail", "jobs.mail"),
     Program("python -m debugpy", "{bin}/python -m debugpy --listen 127.0.0.1:{port} {dir}/invoice.py", "invoice"),
@@ -125,5 +125,6 @@ PROGRAMS = [
     Program("zipapp", "{bin}/python {dir}/tool.pyz --token s3cr3t-value", "tool"),
     Program("setproctitle, only asked", "{bin}/python untitled.py --token s3cr3t-value --mode fast", "untitled"),
     Program("setproctitle, a URL in an option", "{bin}/python untitled.py --db postgres://u:s3cr3t-value@h/x", "untitled"),
-    Program("setproctitle, a secret in the title", "{bin}/python titled.py", "titled"),
+    Program("setproctitle, a secret in the title", "{bin}/python titled.py 0", "titled"),
+    Program("setproctitle, a title after five seconds", "{bin}/python titled.py 5", "titled"),
 ]

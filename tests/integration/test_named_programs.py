@@ -34,6 +34,8 @@ BATCH, LEAST_PROGRAMS = 4, 35
 STARTED_S, WINDOW_S, LOOK_S, STATUS_S = 40, 8, 0.2, 1
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 SAMPLING = re.compile(r"process (\d+): sampling Python \S+ as service (.*?)(?: \(by .*\))?$")
+# Starts a program as a service manager does: no Python is above it, the tests' own least of all.
+ORPHAN = ["setsid", "--fork", "sh", "-c", 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec "$@"']
 TABLE = os.environ.get("PROGRAMS_TABLE", os.path.join(profiles.BUILD, "programs.md"))
 INI = """
 [agent]
@@ -124,8 +126,9 @@ class Run:
         self._values = {"bin": bin_folder, "dir": self.folder, "port": port, "port2": port2}
         self.processes = {}
         self.kernel_s = self.profiles_s = 0
-        self._support = program.support and self._start(program.support, "support", PYSTROBE_DISABLE="1")
-        if self._support:
+        self._groups = []
+        if program.support:
+            self._start(program.support, "support", PYSTROBE_DISABLE="1")
             live.wait_until(lambda: is_served(port), program.support, 0.1)
 
     def begin(self):
@@ -139,16 +142,19 @@ class Run:
         env = live.clean_environment(HOME=str(self.folder), PYTHONPATH=str(self.folder), PORT=str(self._values["port"]),
                                      **{name: self._fill(value) for name, value in env.items()})
         env["PATH"] = "%s:%s" % (self._values["bin"], env["PATH"])
+        pid_file = self.folder / (log + ".pid")
         with open(self.folder / log, "wb") as file:
-            return subprocess.Popen([self._fill(word) for word in shlex.split(command)], cwd=self.folder, env=env,
-                                    stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
+            subprocess.run([*ORPHAN, pid_file, *[self._fill(word) for word in shlex.split(command)]], cwd=self.folder, env=env,
+                           stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=True)
+        self._groups.append(int(live.wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="ascii"), command)))
+        return self._groups[-1]
 
     def living(self):
         return [one for one in self.processes.values() if one.is_alive()]
 
     def look(self):
         """Finds the children of the processes that are known, also of those that have lost their parent."""
-        pids = [self._root.pid]
+        pids = [self._root]
         for one in self.living():
             with contextlib.suppress(OSError):
                 pids += live.children_of(one.pid)
@@ -175,10 +181,9 @@ class Run:
         for one in self.living():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one.pid, signal.SIGKILL)
-        for process in filter(None, [getattr(self, "_root", None), self._support]):
+        for group in self._groups:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+                os.killpg(group, signal.SIGKILL)
 
     def names(self):
         """{name: how many processes had it}"""
