@@ -10,6 +10,7 @@
 #include "base/file.h"
 
 enum { CGROUP_TEXT_MAX = 16 << 10, MOUNTS_TEXT_MAX = 64 << 10, ANCESTORS_MAX = 64 };
+enum { GONE_SIZE = sizeof(" (deleted)") - 1 }; /* what the kernel says behind a path */
 
 struct proc_info {
     pid_t pid, stop_at;
@@ -267,6 +268,8 @@ static bool folder_of_file(pid_t pid, const char *file, char *out, size_t size)
     if (length < 0)
         return false;
     out[length] = '\0';
+    if (length > GONE_SIZE && strcmp(out + length - GONE_SIZE, " (deleted)") == 0)
+        out[length -= GONE_SIZE] = '\0';
     while (strncmp(file, "./", 2) == 0)
         file += 2;
     if (strcmp(file, ".") == 0)

@@ -27,6 +27,11 @@
 #define DIRECTORY_PAUSE_NS (60 * NS_PER_S)
 #define START_PAUSE_NS     NS_PER_S
 
+/* Memory of Pythons: to open one takes milliseconds, and whoever starts many with a title is not to
+ * keep the caller busy. */
+#define PYTHONS_AT_ONCE 256
+#define PYTHONS_PER_S   2
+
 enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
 enum kind {
@@ -76,6 +81,8 @@ struct proc_reader {
     struct child_process child;
     bool runs;
     uint64_t next_start_ns, next_directory_ns;
+    double pythons_left; /* whose memory may be read now */
+    uint64_t pythons_ns; /* monotonic: when that was so */
     struct blamed_owners owners;
     struct blockers blockers;
     /* The answer that came. */
@@ -92,6 +99,8 @@ struct proc_reader *proc_reader_new(const char *program)
     if (!reader)
         return NULL;
     reader->program = program;
+    reader->pythons_left = PYTHONS_AT_ONCE;
+    reader->pythons_ns = clock_mono_ns();
     (void)snprintf(reader->parent, sizeof(reader->parent), "%d", (int)getpid());
     return reader;
 }
@@ -315,6 +324,20 @@ static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
     return PROC_READER_UNKNOWN;
 }
 
+/* True if the memory of one more Python may be read now. */
+static bool may_read_python(struct proc_reader *reader, uint64_t now_ns)
+{
+    reader->pythons_left +=
+        (double)(now_ns - reader->pythons_ns) / (double)NS_PER_S * PYTHONS_PER_S;
+    if (reader->pythons_left > PYTHONS_AT_ONCE)
+        reader->pythons_left = PYTHONS_AT_ONCE;
+    reader->pythons_ns = now_ns;
+    if (reader->pythons_left < 1)
+        return false;
+    reader->pythons_left--;
+    return true;
+}
+
 enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
                                      enum proc_reader_file file, char *out, size_t size,
                                      size_t *out_size)
@@ -339,6 +362,8 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
                                                                  : PROC_READER_FAILED;
     if ((reader->owners.count > 0 || child_process_left() > 0) &&
         is_left_alone(reader, proc_owner(pid), clock_mono_ns()))
+        return PROC_READER_UNKNOWN;
+    if (file >= PROC_READER_PYTHON_ARGUMENTS && !may_read_python(reader, clock_mono_ns()))
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = size;

@@ -221,9 +221,11 @@ static void name_tool(const struct command *command, const char *path,
     out->kind = command->kind;
     out->role = command->role;
     set_rule(out, command->kind == CMDLINE_PART ? "part" : "tool", "");
-    if (command->folder)
+    if (command->folder || command->script_folder)
         (void)snprintf(out->folder_of, sizeof(out->folder_of), "%s",
-                       arguments->folder_file ? arguments->folder_file : path);
+                       arguments->folder_file   ? arguments->folder_file
+                       : command->script_folder ? path
+                                                : ".");
     out->variable = command->variable;
     out->variable_form = command->variable_form;
     if (arguments->value &&
@@ -269,7 +271,7 @@ static void name_command(const char *path, const char *rule, const char *const *
     if (!command)
         return;
     if (!arguments.run || depth >= DEPTH_MAX)
-        name_tool(command, strcmp(out->name, "manage") == 0 ? path : ".", &arguments, out);
+        name_tool(command, path, &arguments, out);
     else if (arguments.run_form == CMDLINE_PROGRAM)
         name_program(arguments.run, depth + 1, out);
     else

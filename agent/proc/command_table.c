@@ -46,7 +46,10 @@ const struct command commands[] = {
      .operand = true, .operand_form = CMDLINE_FILE, .folder = true},
     {.names = "fastapi", .word = "dev", .kind = CMDLINE_TOOL,
      .flags = "--reload --proxy-headers --help", .operand = true, .operand_form = CMDLINE_FILE, .folder = true},
-    {.names = "manage django-admin django", .kind = CMDLINE_TOOL,
+    {.names = "manage", .kind = CMDLINE_TOOL,
+     .options = {{"--settings", CMDLINE_PACKAGE}},
+     .variable = "DJANGO_SETTINGS_MODULE", .variable_form = CMDLINE_PACKAGE, .script_folder = true},
+    {.names = "django-admin django", .kind = CMDLINE_TOOL,
      .options = {{"--settings", CMDLINE_PACKAGE}},
      .variable = "DJANGO_SETTINGS_MODULE", .variable_form = CMDLINE_PACKAGE, .folder = true},
 

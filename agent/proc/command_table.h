@@ -28,7 +28,8 @@ struct command {
     enum cmdline_form operand_form;
     const char *variable; /* see struct cmdline_program */
     enum cmdline_form variable_form;
-    bool folder; /* else it is called as the folder that it runs in */
+    bool folder;        /* else it is called as the folder that it runs in */
+    bool script_folder; /* or that of its script */
 };
 
 /* What a program makes of its own command line, and Python code of -c that is known. */

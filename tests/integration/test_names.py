@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -175,6 +176,7 @@ def test_a_tool_that_does_not_say_what_it_runs_is_called_as_its_folder(begin, lo
     manage = write(tmp_path / "site" / "manage.py", WAIT)
     settled, _ = begin(sys.executable, manage, "runserver", DJANGO_SETTINGS_MODULE="mysite.settings")
     folder, _ = begin(sys.executable, "manage.py", "runserver", cwd=tmp_path / "site")
+    shutil.rmtree(tmp_path / "site")  # the kernel says so behind the path
     found = look([settled.pid, folder.pid])
 
     assert found[settled.pid] == ("mysite", "DJANGO_SETTINGS_MODULE")

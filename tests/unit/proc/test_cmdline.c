@@ -79,6 +79,7 @@ static const struct row rows[] = {
     APPLICATION("flask --app flaskapp.py --debug run", "flaskapp"),
     TOOL("flask run", "flask", "."),
     TOOL("python3 /srv/shop/manage.py runserver 0:80", "manage", "/srv/shop/manage.py"),
+    TOOL("python3 /v/bin/django-admin runserver", "django-admin", "."),
     APPLICATION("python3 manage.py runserver --settings mysite.settings.prod", "mysite"),
     APPLICATION("=(wsgi:billing)", "billing"),
 

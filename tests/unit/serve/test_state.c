@@ -184,6 +184,18 @@ static void lets_no_name_break_out(void **state)
     state_drop(s);
 }
 
+static void says_why_a_service_is_called_so(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(state_json, s), "\"named_by\": null"));
+    (void)snprintf(s->targets[0].named_by, sizeof(s->targets[0].named_by), "-n of \x1b");
+    assert_non_null(strstr(shown(state_json, s), "\"named_by\": \"-n of \\\\x1b\""));
+    assert_non_null(strstr(shown(state_text, s), "  named by -n of \\x1b\n"));
+    state_drop(s);
+}
+
 static void tells_of_a_reload_that_failed(void **state)
 {
     struct state *s = make_state();
@@ -257,6 +269,7 @@ int main(void)
         cmocka_unit_test(counts_processes_that_do_not_end),
         cmocka_unit_test(says_the_most_important_in_a_line),
         cmocka_unit_test(lets_no_name_break_out),
+        cmocka_unit_test(says_why_a_service_is_called_so),
         cmocka_unit_test(tells_of_a_reload_that_failed),
         cmocka_unit_test(lists_a_bounded_number_of_targets),
         cmocka_unit_test(tells_what_was_sampled_and_dropped_of_each_target),
