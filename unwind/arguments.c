@@ -13,6 +13,13 @@
 
 enum { NAME_BYTES_MAX = 1024, VALUE_BYTES_MAX = 32 << 10 };
 
+/* sys and posix are among the first modules, and have some hundred variables; a hostile process may
+ * have any number, and each costs a read. */
+enum { FIRST_MODULES = 256, VARIABLES_MAX = 1024 };
+
+/* md_dict of a PyModuleObject is its first field; Objects/moduleobject.c. */
+#define MODULE_DICT(reader) ((reader)->layout->object.ob_size)
+
 /* The main interpreter is the first that was made: the last of the list. */
 static enum cpy_rc find_main_interpreter(const struct reader *reader, cpy_addr runtime,
                                          cpy_addr *out)
@@ -34,15 +41,19 @@ static enum cpy_rc find_variable(const struct reader *reader, cpy_addr runtime, 
                                  const char *name, cpy_addr *out)
 {
     struct object_slot found = {0, 0}, value = {0, 0};
-    cpy_addr interp, modules = 0;
+    cpy_addr interp, modules = 0, dict = 0;
     enum cpy_rc rc = find_main_interpreter(reader, runtime, &interp);
 
     if (rc == CPY_OK)
         rc = mem_read_word(reader->mem, interp + reader->layout->interp.modules, &modules);
     if (rc == CPY_OK)
-        rc = modules ? object_dict_find(reader, modules, module, &found) : CPY_STARTING;
+        rc = modules ? object_dict_find_first(reader, modules, module, FIRST_MODULES, &found)
+                     : CPY_STARTING;
     if (rc == CPY_OK)
-        rc = found.value ? object_attribute(reader, found.value, name, &value) : CPY_RACED;
+        rc = found.value ? mem_read_word(reader->mem, found.value + MODULE_DICT(reader), &dict)
+                         : CPY_RACED;
+    if (rc == CPY_OK)
+        rc = object_dict_find_first(reader, dict, name, VARIABLES_MAX, &value);
     *out = value.value;
     return rc == CPY_OK && value.value == 0 ? CPY_RACED : rc;
 }
@@ -101,17 +112,21 @@ struct reading {
 static bool read_variable(void *ctx, cpy_addr name, cpy_addr value)
 {
     struct reading *reading = ctx;
+    struct buf *out = reading->out;
+    const size_t before = out->size;
     uint64_t size = 0;
 
     if (reading->count++ == CPY_WORDS_MAX)
         return false;
-    reading->rc = object_read_bytes(reading->reader, name, NAME_BYTES_MAX, reading->out, &size);
-    if (reading->rc != CPY_OK)
-        return false;
-    buf_add(reading->out, "=", 1);
-    reading->rc = object_read_bytes(reading->reader, value, VALUE_BYTES_MAX, reading->out, &size);
-    buf_add(reading->out, "", 1);
-    return reading->rc == CPY_OK && !buf_failed(reading->out);
+    reading->rc = object_read_bytes(reading->reader, name, NAME_BYTES_MAX, out, &size);
+    buf_add(out, "=", 1);
+    if (reading->rc == CPY_OK)
+        reading->rc = object_read_bytes(reading->reader, value, VALUE_BYTES_MAX, out, &size);
+    buf_add(out, "", 1);
+    if (reading->rc == CPY_OK && !buf_failed(out))
+        return true;
+    out->size = before; /* no part of a variable */
+    return false;
 }
 
 enum cpy_rc cpy_read_environment(struct cpy_target *t, struct buf *out)

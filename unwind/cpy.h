@@ -211,7 +211,7 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
 
 struct buf; /* base/buf.h */
 
-enum { CPY_WORDS_MAX = 4096 }; /* of a command line or an environment that are read */
+enum { CPY_WORDS_MAX = 1024 }; /* of a command line or an environment that are read */
 
 /*
  * Read the command line and the environment that the program was started with, where Python keeps

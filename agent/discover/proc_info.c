@@ -19,7 +19,6 @@ struct proc_info {
     bool has_exe, has_arguments, has_program, has_cgroup, has_environment, has_user;
     char exe[PROC_COMMAND_MAX];
     char command_line[PROC_COMMAND_MAX];
-    bool title;                          /* it may have overwritten what the kernel shows */
     struct cmdline_program own, program; /* by its arguments alone, and by all that is known */
     struct cgroup cgroup;
     char *mounts; /* owned: MOUNTS_TEXT_MAX bytes and a 0 */
@@ -120,38 +119,56 @@ static bool has_title(pid_t pid, const struct cmdline_program *program, const ch
            runs_python(pid, text);
 }
 
-/* Reads what the arguments of info->pid say into `out`, and the text that the kernel has of them;
- * behind a title, those that Python keeps count. Gives its size. */
-static size_t read_program(struct proc_info *info, char text[PROC_COMMAND_MAX],
-                           struct cmdline_program *out, bool *title)
+/* Where the environment begins in what proc_reader_file gives of a Python. */
+static size_t find_environment(const char *words, size_t size)
 {
-    struct cmdline_program kept;
-    size_t size, kept_size;
-    char *words;
+    size_t at = 0;
 
+    while (at < size && words[at])
+        at += strlen(words + at) + 1;
+    return at < size ? at + 1 : size;
+}
+
+/* Reads what the arguments of info->pid say into `out`, and the text that the kernel has of them;
+ * behind a title, those that Python keeps count, and `*kept` is what it keeps: owned, NULL if there
+ * is no title or it cannot be read. Gives the size of the text. */
+static size_t read_program(struct proc_info *info, char text[PROC_COMMAND_MAX],
+                           struct cmdline_program *out, char **kept, size_t *kept_size)
+{
+    size_t size, end;
+
+    *kept = NULL;
+    *kept_size = 0;
     read_blocking_file(info, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX, &size);
     cmdline_parse_text(text, size, out);
-    *title = has_title(info->pid, out, text);
-    words = *title ? malloc(PROC_COMMAND_MAX) : NULL;
-    if (!words)
+    if (!has_title(info->pid, out, text) || !(*kept = malloc(PROC_INFO_ENVIRONMENT_MAX + 1)))
         return size;
-    read_blocking_file(info, PROC_READER_PYTHON_ARGUMENTS, words, PROC_COMMAND_MAX, &kept_size);
-    cmdline_parse_text(words, kept_size, &kept);
-    if (kept.kind != CMDLINE_NONE)
-        *out = kept;
-    free(words);
+    read_blocking_file(info, PROC_READER_PYTHON, *kept, PROC_INFO_ENVIRONMENT_MAX + 1, kept_size);
+    end = find_environment(*kept, *kept_size);
+    if (end > 1) {
+        cmdline_parse_text(*kept, end - 1, out);
+        out->single = false;
+    }
     return size;
 }
 
 static void read_arguments(struct proc_info *info)
 {
-    size_t size;
+    size_t size, kept_size, at;
+    char *kept;
 
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    size = read_program(info, info->command_line, &info->own, &info->title);
+    size = read_program(info, info->command_line, &info->own, &kept, &kept_size);
     proc_join_arguments(info->command_line, size);
+    at = kept ? find_environment(kept, kept_size) : kept_size;
+    if (at < kept_size) { /* the kernel's may be overwritten */
+        memcpy(info->environment, kept + at, kept_size - at);
+        info->environment_size = kept_size - at;
+        info->has_environment = true;
+    }
+    free(kept);
 }
 
 const char *proc_info_command_line(struct proc_info *info)
@@ -218,15 +235,12 @@ const char *proc_info_user_name(struct proc_info *info)
 
 static void read_environment(struct proc_info *info)
 {
-    info->has_environment = true;
-    info->environment_size = 0;
     read_arguments(info);
-    if (info->title)
-        read_blocking_file(info, PROC_READER_PYTHON_ENVIRONMENT, info->environment,
-                           PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
-    if (info->environment_size == 0)
-        read_blocking_file(info, PROC_READER_ENVIRON, info->environment,
-                           PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
+    if (info->has_environment)
+        return;
+    info->has_environment = true;
+    read_blocking_file(info, PROC_READER_ENVIRON, info->environment, PROC_INFO_ENVIRONMENT_MAX + 1,
+                       &info->environment_size);
 }
 
 const char *proc_info_variable(struct proc_info *info, const char *name)
@@ -244,15 +258,37 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
     return NULL;
 }
 
-/* Writes the name of a folder, if it says something: "/srv/shop" does; "/app" or a home does not.
- */
-static bool name_of_folder(const char *path, char *out, size_t size)
+/* A folder that is called alike for all applications, or otherwise for each of their versions. */
+static bool says_nothing(const char *path, const char *name)
 {
-    const char *name = file_base_name(path);
+    static const char *const alike[] = {"app",  "bin",  "code",    "conf", "config", "current",
+                                        "html", "http", "release", "src",  "www",    NULL};
+    static const char releases[] = "/releases/";
+    const size_t before = (size_t)(name - path);
 
-    return name > path + 1 && *name &&
-           !(strncmp(path, "/home/", strlen("/home/")) == 0 && name == path + strlen("/home/")) &&
-           cmdline_name_of(CMDLINE_WORD, name, out, size);
+    for (size_t i = 0; alike[i]; i++)
+        if (strcmp(name, alike[i]) == 0)
+            return true;
+    return strspn(name, "0123456789._-") == strlen(name) ||
+           (before >= strlen(releases) &&
+            strncmp(name - strlen(releases), releases, strlen(releases)) == 0);
+}
+
+/* Writes the name of the innermost folder that says something: "/srv/shop" does; "/app" or a home
+ * does not. Cuts the path. */
+static bool name_of_folder(char *path, char *out, size_t size)
+{
+    char *name;
+
+    for (;;) {
+        name = path + (file_base_name(path) - path);
+        if (name <= path + 1 || !*name ||
+            (strncmp(path, "/home/", strlen("/home/")) == 0 && name == path + strlen("/home/")))
+            return false;
+        if (!says_nothing(path, name))
+            return cmdline_name_of(CMDLINE_WORD, name, out, size);
+        name[-1] = '\0';
+    }
 }
 
 /* Writes the folder of a file; a path that is not absolute is one from the folder that the process
@@ -317,16 +353,18 @@ static bool find_ancestor(struct proc_info *info, struct cmdline_program *out, p
     char *text = malloc(PROC_COMMAND_MAX);
     struct proc_stat stat;
     pid_t pid = info->pid;
-    bool found = false, title;
-    size_t i;
+    size_t i, kept_size;
+    bool found = false;
+    char *kept;
 
     for (i = 0; text && !found && !info->unknown && i < ANCESTORS_MAX &&
-                proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
+                proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 0 &&
                 stat.parent != info->stop_at && stat.parent != getpid();
          i++) {
         *out_pid = pid = stat.parent;
         info->pid = pid; /* whose command line is read */
-        (void)read_program(info, text, out, &title);
+        (void)read_program(info, text, out, &kept, &kept_size);
+        free(kept);
         found = out->kind != CMDLINE_PART && out->kind != CMDLINE_NONE && runs_python(pid, text);
     }
     free(text);
@@ -362,7 +400,7 @@ static bool name_by_twin(struct proc_info *info, struct cmdline_program *program
     struct proc_stat stat;
     bool found = false;
 
-    if (parent && proc_stat_read(info->pid, &stat) == PROC_OK && stat.parent > 1 &&
+    if (parent && proc_stat_read(info->pid, &stat) == PROC_OK && stat.parent > 0 &&
         stat.parent != info->stop_at && stat.parent != getpid()) {
         parent->is_twin = true; /* one step up is enough */
         parent->stop_at = info->stop_at;

@@ -34,15 +34,7 @@
 
 enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
-enum kind {
-    ASK_CMDLINE,
-    ASK_ENVIRON,
-    ASK_MOUNTINFO,
-    ASK_PYTHON_ARGUMENTS,
-    ASK_PYTHON_ENVIRONMENT,
-    ASK_USER_NAME,
-    ASK_USER_ID
-};
+enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_MOUNTINFO, ASK_PYTHON, ASK_USER_NAME, ASK_USER_ID };
 
 /* NULL: it is no file of a process. */
 static const char *const file_of_kind[] = {
@@ -125,24 +117,24 @@ void proc_reader_free(struct proc_reader *reader)
 }
 
 /* Reads a Python's memory. */
-static bool read_python(enum kind kind, const struct request *request, char *out, size_t *out_size)
+static bool read_python(const struct request *request, char *out, size_t *out_size)
 {
     struct cpy_target *target = NULL;
     struct buf words;
     struct err err;
-    enum cpy_rc rc = cpy_open(request->pid, &target, &err);
 
     buf_init(&words, request->size - 1);
-    if (rc == CPY_OK)
-        rc = kind == ASK_PYTHON_ARGUMENTS ? cpy_read_arguments(target, &words)
-                                          : cpy_read_environment(target, &words);
-    if (rc == CPY_OK || rc == CPY_NOMEM) { /* what fits */
-        *out_size = words.size;
-        memcpy(out, words.data, words.size);
-        out[words.size] = '\0';
+    if (cpy_open(request->pid, &target, &err) == CPY_OK &&
+        cpy_read_arguments(target, &words) == CPY_OK) {
+        buf_add(&words, "", 1);
+        (void)!cpy_read_environment(target, &words); /* as much as there is, and fits */
     }
-    buf_finish(&words);
     cpy_close(target);
+    *out_size = words.size;
+    if (words.size > 0)
+        memcpy(out, words.data, words.size);
+    out[words.size] = '\0';
+    buf_finish(&words);
     return *out_size > 0;
 }
 
@@ -157,8 +149,8 @@ static bool read_here(enum kind kind, const struct request *request, struct answ
     *out_size = 0;
     if (file)
         return proc_file_of(request->pid, file, out, request->size, out_size) == PROC_OK;
-    if (kind == ASK_PYTHON_ARGUMENTS || kind == ASK_PYTHON_ENVIRONMENT)
-        return read_python(kind, request, out, out_size);
+    if (kind == ASK_PYTHON)
+        return read_python(request, out, out_size);
     if (kind == ASK_USER_NAME)
         (void)getpwuid_r(request->uid, &entry, buffer, sizeof(buffer), &found);
     else
@@ -346,8 +338,7 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
         [PROC_READER_CMDLINE] = ASK_CMDLINE,
         [PROC_READER_ENVIRON] = ASK_ENVIRON,
         [PROC_READER_MOUNTINFO] = ASK_MOUNTINFO,
-        [PROC_READER_PYTHON_ARGUMENTS] = ASK_PYTHON_ARGUMENTS,
-        [PROC_READER_PYTHON_ENVIRONMENT] = ASK_PYTHON_ENVIRONMENT,
+        [PROC_READER_PYTHON] = ASK_PYTHON,
     };
     const enum kind kind = kinds[file];
     const struct request request = {.pid = pid, .size = (uint32_t)size};
@@ -363,7 +354,7 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     if ((reader->owners.count > 0 || child_process_left() > 0) &&
         is_left_alone(reader, proc_owner(pid), clock_mono_ns()))
         return PROC_READER_UNKNOWN;
-    if (file >= PROC_READER_PYTHON_ARGUMENTS && !may_read_python(reader, clock_mono_ns()))
+    if (file == PROC_READER_PYTHON && !may_read_python(reader, clock_mono_ns()))
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = size;

@@ -38,10 +38,10 @@ enum proc_reader_file {
     PROC_READER_ENVIRON,
     PROC_READER_MOUNTINFO,
     /* What a Python keeps of the first two (cpy_read_arguments), whatever title it has given
-     * itself. Costs some milliseconds; 256 at once are read, and two a second from then on: what is
-     * beyond is unknown, and may be asked for again. */
-    PROC_READER_PYTHON_ARGUMENTS,
-    PROC_READER_PYTHON_ENVIRONMENT,
+     * itself: the arguments, an empty one, the environment. Costs some milliseconds; of 256
+     * processes at once, and of two a second from then on: what is beyond is unknown, and may be
+     * asked for again. */
+    PROC_READER_PYTHON,
 };
 
 enum { PROC_READER_FILE_MAX = 256 << 10, PROC_READER_USER_MAX = 256 };

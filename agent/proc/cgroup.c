@@ -268,7 +268,7 @@ static enum mount_place mount_place_of(struct span point, struct span type)
 /* A path of a cgroup, maybe from above the root: "/../../kubepods-podUID.slice/crio-ID.scope" */
 static void read_mounted_cgroup(struct span root, struct mount_ids *out)
 {
-    char part[MOUNT_PART_MAX];
+    char part[MOUNT_PART_MAX] = "";
 
     while (root.size > 0) {
         take_part(&root, part);

@@ -69,10 +69,11 @@ static bool name_of_module(enum cmdline_form form, const char *text, char *out, 
 
 /* The last part of a path, without an ending that says what kind of file it is; of a folder's
  * __main__.py that of the folder. */
-static bool name_of_file(const char *path, char *out, size_t size)
+static bool name_of_file(const char *path, size_t length, char *out, size_t size)
 {
-    static const char endings[] = ".py .pyc .pyw .pyz .pyzw .pex .bin .ipynb .yml .yaml .ini";
-    size_t length = strlen(path), start, end;
+    static const char endings[] =
+        ".py .pyc .pyw .pyz .pyzw .pex .bin .ipynb .yml .yaml .ini .json .xml .toml";
+    size_t start, end;
 
     for (;;) {
         for (; length > 1 && path[length - 1] == '/'; length--)
@@ -87,6 +88,8 @@ static bool name_of_file(const char *path, char *out, size_t size)
         ;
     if (end > start + 1 && is_listed_word(endings, path + end - 1, length - end + 1))
         length = end - 1;
+    if (is_listed_word(". ..", path + start, length - start))
+        return false;
     put_clean_name(path + start, length - start, out, size);
     return out[0] != '\0';
 }
@@ -98,13 +101,18 @@ const char *cmdline_role_name(enum cmdline_role role)
 
 bool cmdline_name_of(enum cmdline_form form, const char *text, char *out, size_t size)
 {
+    size_t length;
+
     out[0] = '\0';
     if (form == CMDLINE_WORD) {
         put_clean_name(text, strlen(text), out, size);
         return out[0] != '\0';
     }
-    return form == CMDLINE_FILE ? name_of_file(text, out, size)
-                                : name_of_module(form, text, out, size);
+    /* "shop/app.py:create", "shop.ini:section" */
+    length = strcspn(text, ":");
+    return form == CMDLINE_FILE || (form == CMDLINE_MODULE && memchr(text, '/', length))
+               ? name_of_file(text, length, out, size)
+               : name_of_module(form, text, out, size);
 }
 
 /* What the arguments of a tool say. */
@@ -137,24 +145,37 @@ static size_t find_option(const struct command *command, const char *text, const
     return COMMAND_OPTIONS_MAX;
 }
 
-/* True if the word after this option is its value: where that is not known, it is. */
-static bool takes_next(const struct command *command, const char *option, const char *next)
+/* How many of the words after an option are its values: where that is not known, one; -1: where it
+ * has to be known. */
+static int count_values(const struct command *command, const char *option, const char *next)
 {
-    if (!next || next[0] == '-' || strchr(option, '=') || strncmp(option, "--no-", 5) == 0)
-        return false;
-    return (option[1] == '-' || !option[2]) &&
-           !is_listed_word(command->flags, option, strlen(option));
+    const size_t size = strcspn(option, "=");
+    const bool is_short = option[1] != '-' && option[2];
+
+    if (is_listed_word(command->pairs, option, size))
+        return 2;
+    if (strncmp(option, "--no-", 5) == 0 || is_listed_word(command->flags, option, size))
+        return 0;
+    if (command->values && !is_listed_word(command->values, option, size) &&
+        !(is_short && is_listed_word(command->values, option, 2)))
+        return -1;
+    return next && next[0] != '-' && !option[size] && !is_short;
 }
 
-/* Reads an option; gives its last word. */
+/* Reads an option; gives its last word; NULL: what follows is not clear. */
 static const char *const *read_option(const struct command *command, const char *const *at,
                                       struct arguments *out)
 {
     const char *value;
     const size_t option = find_option(command, *at, &value);
+    int values;
 
-    if (option == COMMAND_OPTIONS_MAX)
-        return at + takes_next(command, *at, at[1]);
+    if (option == COMMAND_OPTIONS_MAX) {
+        values = count_values(command, *at, at[1]);
+        for (; values > 0 && at[1]; values--)
+            at++;
+        return values < 0 ? NULL : at;
+    }
     if (!value && at[1])
         value = *++at;
     if (command->options[option].form == CMDLINE_RUN) {
@@ -162,7 +183,7 @@ static const char *const *read_option(const struct command *command, const char 
         out->run_form = CMDLINE_RUN;
     } else if (command->options[option].form == CMDLINE_FOLDER) {
         out->folder_file = value;
-    } else if (value && (!out->value || option < out->best)) {
+    } else if (value && (!out->value || option <= out->best)) {
         out->best = option;
         out->value = value;
     }
@@ -180,7 +201,10 @@ static bool read_tool_arguments(const struct command *command, const char *const
         if (options && strcmp(*at, "--") == 0) {
             options = false;
         } else if (options && (*at)[0] == '-' && (*at)[1]) {
-            at = read_option(command, at, out);
+            if (!(at = read_option(command, at, out)))
+                return word;
+        } else if (command->options_first) {
+            return word;
         } else if (!word) {
             if (strcmp(*at, command->word) != 0)
                 return false;
@@ -231,7 +255,17 @@ static void name_tool(const struct command *command, const char *path,
     if (arguments->value &&
         name_by(command->options[arguments->best].form, arguments->value, option, out))
         return;
-    (void)name_by(command->operand_form, arguments->operand, "application", out);
+    if (command->operand_form < CMDLINE_PROGRAM)
+        (void)name_by(command->operand_form, arguments->operand, "application", out);
+}
+
+/* A script of somebody's own may be called as a tool is. */
+static bool is_own_script(const char *path)
+{
+    const size_t size = strlen(path);
+
+    return size > 3 && strcmp(path + size - 3, ".py") == 0 && !strstr(path, "/bin/") &&
+           !strstr(path, "-packages/");
 }
 
 /* The first entry that a command fits; NULL: none does. */
@@ -239,9 +273,11 @@ static const struct command *find_command(const char *path, const char *name,
                                           const char *const *next, struct arguments *arguments)
 {
     const struct command *command;
+    const bool own = is_own_script(path);
 
     for (command = commands; command->names || command->path; command++)
-        if ((!command->names || is_listed_word(command->names, name, strlen(name))) &&
+        if ((!own || command->script_folder) &&
+            (!command->names || is_listed_word(command->names, name, strlen(name))) &&
             (!command->path || strstr(path, command->path)) &&
             read_tool_arguments(command, next, arguments))
             return command;
@@ -249,35 +285,6 @@ static const struct command *find_command(const char *path, const char *name,
 }
 
 static void name_program(const char *const *argv, unsigned depth, struct cmdline_program *out);
-
-/* Names a script, a module (of -m) or a program, with the arguments in `next`. */
-static void name_command(const char *path, const char *rule, const char *const *next,
-                         unsigned depth, struct cmdline_program *out)
-{
-    const bool is_module = strcmp(rule, "module") == 0;
-    const struct command *command;
-    struct arguments arguments;
-
-    out->kind = CMDLINE_NONE;
-    if (is_module)
-        put_clean_name(path, strlen(path), out->name, sizeof(out->name));
-    else
-        (void)name_of_file(path, out->name, sizeof(out->name));
-    if (!out->name[0])
-        return;
-    out->kind = CMDLINE_APPLICATION;
-    set_rule(out, rule, "");
-    command = find_command(path, out->name, next, &arguments);
-    if (!command)
-        return;
-    if (!arguments.run || depth >= DEPTH_MAX)
-        name_tool(command, path, &arguments, out);
-    else if (arguments.run_form == CMDLINE_PROGRAM)
-        name_program(arguments.run, depth + 1, out);
-    else
-        name_command(arguments.run[0], arguments.run_form == CMDLINE_RUN ? "module" : "script",
-                     arguments.run + 1, depth + 1, out);
-}
 
 static const struct command_text *find_text(const struct command_text *texts, const char *text)
 {
@@ -297,6 +304,40 @@ static void name_code(const char *code, struct cmdline_program *out)
     set_rule(out, found ? "part" : "no script", "");
 }
 
+/* Names a script, a module (of -m) or a program, with the arguments in `next`. */
+static void name_command(const char *path, const char *rule, const char *const *next,
+                         unsigned depth, struct cmdline_program *out)
+{
+    static const char main_module[] = ".__main__";
+    const bool is_module = strcmp(rule, "module") == 0;
+    const size_t size = strlen(path);
+    const bool ends =
+        size > strlen(main_module) && strcmp(path + size - strlen(main_module), main_module) == 0;
+    const struct command *command;
+    struct arguments arguments;
+
+    out->kind = CMDLINE_NONE;
+    if (is_module)
+        put_clean_name(path, size - (ends ? strlen(main_module) : 0), out->name, sizeof(out->name));
+    else if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
+             !name_of_file(path, size, out->name, sizeof(out->name)))
+        name_code("", out);
+    if (!out->name[0])
+        return;
+    out->kind = CMDLINE_APPLICATION;
+    set_rule(out, rule, "");
+    command = find_command(path, out->name, next, &arguments);
+    if (!command)
+        return;
+    if (!arguments.run || depth >= DEPTH_MAX)
+        name_tool(command, path, &arguments, out);
+    else if (arguments.run_form == CMDLINE_PROGRAM)
+        name_program(arguments.run, depth + 1, out);
+    else
+        name_command(arguments.run[0], arguments.run_form == CMDLINE_RUN ? "module" : "script",
+                     arguments.run + 1, depth + 1, out);
+}
+
 /* The words of a Python's command line: options first. */
 static void name_python(const char *const *argv, unsigned depth, struct cmdline_program *out)
 {
@@ -314,12 +355,12 @@ static void name_python(const char *const *argv, unsigned depth, struct cmdline_
         /* Of the letters in one word these four take the rest of it, or the next word. */
         c = (*argv)[1] == '-' ? "" : *argv + strcspn(*argv, "cmWX");
         next = *c && c[1] ? c + 1 : argv[1];
-        if (*c == 'c' || (*c == 'm' && !next))
-            break;
-        if (*c == 'm') {
+        if (*c == 'm' && next) {
             name_command(next, "module", argv + (c[1] ? 1 : 2), depth, out);
             return;
         }
+        if (*c == 'c' || *c == 'm')
+            break;
         if (argv[1] && ((*c && !c[1]) || strcmp(*argv, "--check-hash-based-pycs") == 0))
             argv++;
     }
@@ -358,12 +399,10 @@ static void name_titled(const char *text, struct cmdline_program *out)
 {
     const struct command_text *title = find_text(command_titles, text);
 
-    if (!title) {
-        out->kind = CMDLINE_APPLICATION;
-        put_clean_name(text, strcspn(text, ": "), out->name, sizeof(out->name));
-        set_rule(out, "title", "");
+    out->kind = CMDLINE_TOOL; /* which one is not known: any word of it may be a secret */
+    set_rule(out, "title", "");
+    if (!title)
         return;
-    }
     for (; title->start && strncmp(text, title->start, strlen(title->start)) == 0; title++) {
         out->kind = title->kind;
         out->role = title->role;
@@ -387,7 +426,22 @@ static bool is_joined(const char *const *argv)
     return strchr(argv[0], '/') || strncmp(name, "python", 6) == 0 || command;
 }
 
-/* One argument with blanks: `text`, whose blanks may be replaced. */
+/* True if a word is the name and goes on as modules and files do: words of an argument with blanks
+ * do not. */
+static bool looks_like_application(const char *const *argv, const char *name)
+{
+    const size_t size = strlen(name);
+    const char *word;
+
+    for (; *argv; argv++) {
+        word = file_base_name(*argv);
+        if (strncmp(word, name, size) == 0 && (word[size] == ':' || word[size] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* One argument with blanks: `text`. */
 static void parse_joined(const char *text, struct cmdline_program *out)
 {
     const char *argv[CMDLINE_ARGUMENTS_MAX + 1];
@@ -403,20 +457,26 @@ static void parse_joined(const char *text, struct cmdline_program *out)
             *at++ = '\0';
     }
     argv[count] = NULL;
-    if (count > 0 && !find_text(command_titles, text) && is_joined(argv))
-        name_program(argv, 0, out);
-    else if (count > 0)
+    if (count == 0 || find_text(command_titles, text) || !is_joined(argv)) {
         name_titled(text, out);
+        return;
+    }
+    name_program(argv, 0, out);
+    if (strncmp(out->rule, "application of", strlen("application of")) == 0 &&
+        !looks_like_application(argv, out->name)) {
+        *out = (struct cmdline_program){.kind = CMDLINE_NONE};
+        name_titled(text, out);
+    }
 }
 
 void cmdline_parse(const char *const *argv, struct cmdline_program *out)
 {
     *out = (struct cmdline_program){.kind = CMDLINE_NONE};
-    if (!argv[0])
+    if (!argv[0] || !argv[0][0])
         return;
-    if (!argv[1] && argv[0][strcspn(argv[0], ": ")] && strchr(argv[0], ' '))
+    if (!argv[1] && strchr(argv[0], ' '))
         parse_joined(argv[0], out);
-    else if (!argv[1] && find_text(command_titles, argv[0]))
+    else if (!argv[1] && (strchr(argv[0], ':') || find_text(command_titles, argv[0])))
         name_titled(argv[0], out);
     else
         name_program(argv, 0, out);

@@ -23,8 +23,11 @@ struct command {
         const char *option; /* with its hyphens; NULL: the end */
         enum cmdline_form form;
     } options[COMMAND_OPTIONS_MAX];
-    const char *flags; /* options without a value; all that begin with --no- have none */
-    bool operand;      /* the first operand (after `word`) says what it runs */
+    const char *flags;  /* options without a value; all that begin with --no- have none */
+    const char *values; /* those with one; NULL: all others. What is in neither ends the search */
+    const char *pairs;  /* those with two */
+    bool options_first; /* its own ones are before the first operand */
+    bool operand;       /* the first operand (after `word`) says what it runs */
     enum cmdline_form operand_form;
     const char *variable; /* see struct cmdline_program */
     enum cmdline_form variable_form;

@@ -195,6 +195,19 @@ enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict, const c
     return rc == CPY_OK ? find_entry(reader, &entries, name, out) : rc;
 }
 
+enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_addr dict, const char *name,
+                                   uint64_t most, struct object_slot *out)
+{
+    struct entries entries;
+    enum cpy_rc rc = read_dict(reader, dict, &entries);
+
+    if (rc != CPY_OK)
+        return rc;
+    if (entries.count > most)
+        entries.count = most;
+    return find_entry(reader, &entries, name, out);
+}
+
 /* Entries without the place where the value is. */
 struct plain_entries {
     bool (*each)(void *ctx, cpy_addr key, cpy_addr value);

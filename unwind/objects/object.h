@@ -64,6 +64,11 @@ struct object_slot {
 MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict,
                                         const char *name, struct object_slot *out);
 
+/* The same among the first `most` entries only: what was put into the dict first is there. */
+MUST_CHECK enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_addr dict,
+                                              const char *name, uint64_t most,
+                                              struct object_slot *out);
+
 /* Calls `each` for each entry of a dict, until it returns false. */
 MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
                                         bool (*each)(void *ctx, cpy_addr key, cpy_addr value),

@@ -98,8 +98,7 @@ static void reads_the_memory_of_some_pythons_only(void **state)
 
     (void)state;
     for (; rc == PROC_READER_FAILED && asked < 100000; asked++)
-        rc = proc_reader_file(reader, 1 << 29, PROC_READER_PYTHON_ARGUMENTS, answer, sizeof(answer),
-                              &size);
+        rc = proc_reader_file(reader, 1 << 29, PROC_READER_PYTHON, answer, sizeof(answer), &size);
     assert_int_equal(rc, PROC_READER_UNKNOWN);
     assert_true(asked > 256);
     assert_int_equal(

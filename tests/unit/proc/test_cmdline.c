@@ -47,6 +47,15 @@ static const struct row rows[] = {
     APPLICATION("python3 tool.pyz --to x", "tool"),
     APPLICATION("/opt/onefile.bin", "onefile"),
     APPLICATION("/opt/shop", "shop"),
+    APPLICATION("python3 trace.py -m s3cr3t", "trace"),
+    APPLICATION("python3 rq.py worker s3cr3t", "rq"),
+    APPLICATION("python3 /srv/luigi.py --module s3cr3t", "luigi"),
+    APPLICATION("python3 -m shop.__main__", "shop"),
+    APPLICATION("python3 /v/bin/huey_consumer.py hueyapp.huey", "hueyapp"),
+    PART("python3 .", ""),
+    PART("python3 ..", ""),
+    PART("python3 /dev/fd/63", ""),
+    PART("python3 /dev/stdin s3cr3t", ""),
     PART("python3 -c import_os", ""),
     PART("python3 - run.py", ""),
     PART("python3", ""),
@@ -75,9 +84,17 @@ static const struct row rows[] = {
     APPLICATION("uwsgi --http :80 --module m:app -M", "m"),
     APPLICATION("/usr/sbin/uwsgi --ini /etc/uwsgi/shop.ini", "shop"),
     TOOL("uwsgi --ini /srv/shop/uwsgi.ini", "uwsgi", "/srv/shop/uwsgi.ini"),
+    APPLICATION("uwsgi --ini /usr/share/uwsgi/default.ini --ini /etc/uwsgi/shop.ini -d x", "shop"),
+    APPLICATION("uwsgi shop.ini:prod", "shop"),
+    TOOL("uwsgi :8080", "uwsgi", "."),
     APPLICATION("flask --app flaskapp run", "flaskapp"),
     APPLICATION("flask --app flaskapp.py --debug run", "flaskapp"),
     TOOL("flask run", "flask", "."),
+    APPLICATION("flask -A shop issue-token --app s3cr3t", "shop"),
+    TOOL("flask add-token --app s3cr3t", "flask", "."),
+    APPLICATION("flask --app ./shop/site.py:create run", "site"),
+    APPLICATION("fastapi run main.py --app api", "main"),
+    APPLICATION("fastapi run -e shop:api", "shop"),
     TOOL("python3 /srv/shop/manage.py runserver 0:80", "manage", "/srv/shop/manage.py"),
     TOOL("python3 /v/bin/django-admin runserver", "django-admin", "."),
     APPLICATION("python3 manage.py runserver --settings mysite.settings.prod", "mysite"),
@@ -95,6 +112,7 @@ static const struct row rows[] = {
     /* Tools that run a file. */
     APPLICATION("scrapy runspider spider.py -a k=v", "spider"),
     APPLICATION("streamlit run --server.port 80 st.py", "st"),
+    APPLICATION("papermill -p token s3cr3t in.ipynb out.ipynb", "in"),
     APPLICATION("papermill nb.ipynb out.ipynb -p token s3cr3t", "nb"),
     APPLICATION("ansible-playbook -i hosts site.yml", "site"),
     APPLICATION("luigi --module etl Load --token x", "etl"),
@@ -110,6 +128,21 @@ static const struct row rows[] = {
     APPLICATION("ddtrace-run uvicorn api:app", "api"),
     APPLICATION("newrelic-admin run-program python3 shop.py", "shop"),
     APPLICATION("newrelic-admin validate-config shop.py", "newrelic-admin"),
+    APPLICATION("poetry -n run shop", "shop"),
+    APPLICATION("torchrun --nproc-per-node 2 train.py s3cr3t", "train"),
+    APPLICATION("torchrun --run-path train.py s3cr3t", "train"),
+    APPLICATION("accelerate launch --multi-gpu train.py s3cr3t", "train"),
+    APPLICATION("accelerate launch --module shop.train", "shop.train"),
+    APPLICATION("python3 -m trace -c shop.py s3cr3t", "shop"),
+    APPLICATION("python3 -m memray run --live-remote shop.py s3cr3t", "shop"),
+    TOOL("python3 -m memray run -c x=1 s3cr3t", "memray", ""),
+    APPLICATION("python3 -m debugpy --listen 5678 --log-to-stderr shop.py s3cr3t", "shop"),
+    TOOL("python3 -m debugpy --listen 5678 -c code s3cr3t", "debugpy", ""),
+    TOOL("python3 -m debugpy --new-flag shop.py s3cr3t", "debugpy", ""),
+    APPLICATION("uv run --all-extras shop.py s3cr3t", "shop"),
+    TOOL("coverage run coverage run coverage run coverage run coverage run coverage run coverage "
+         "run s3cr3t",
+         "coverage", ""),
     APPLICATION("coverage run --source=. -p shop.py --x y", "shop"),
     APPLICATION("python3 -m coverage run -m shop.main", "shop.main"),
     APPLICATION("python3 -m debugpy --listen 127.0.0.1:5678 --wait-for-client shop.py", "shop"),
@@ -137,8 +170,13 @@ static const struct row rows[] = {
     PART("=[celeryd: celery@host:MainProcess] -active- (-A tasks worker -P x)", "tasks"),
     PART("=[celeryd: celery@host:ForkPoolWorker-1]", "celery"),
     PART("=ray::IDLE", "ray"),
-    APPLICATION("=shop: token=s3cr3t", "shop"),
-    APPLICATION("=shop worker s3cr3t", "shop"),
+    TOOL("=shop: token=s3cr3t", "", ""),
+    TOOL("=shop worker s3cr3t", "", ""),
+    TOOL("=s3cr3t token here", "", ""),
+    TOOL("=postgres://u:p@host/db", "", ""),
+    TOOL("=gunicorn s3cr3t running", "", ""),
+    TOOL("=daphne serving x", "", ""),
+    TOOL("=python3 gunicorn --env PASSWORD=my s3cr3t shop.wsgi", "", ""),
     {"", CMDLINE_NONE, "", NULL},
 };
 
@@ -224,7 +262,9 @@ static void makes_names_of_texts(void **state)
     assert_true(cmdline_name_of(CMDLINE_WORD, "aaaaaaaaaaaaaaaaaaaaaaa", name, sizeof(name)));
     assert_string_equal(name, "aaaaaaaaaaaaaaa");
     assert_false(cmdline_name_of(CMDLINE_MODULE, "127.0.0.1:80", name, sizeof(name)));
-    assert_false(cmdline_name_of(CMDLINE_MODULE, "a/b:c", name, sizeof(name)));
+    assert_true(cmdline_name_of(CMDLINE_MODULE, "a/b:c", name, sizeof(name)));
+    assert_string_equal(name, "b");
+    assert_false(cmdline_name_of(CMDLINE_MODULE, "b-c:d", name, sizeof(name)));
     assert_false(cmdline_name_of(CMDLINE_FILE, "///", name, sizeof(name)));
     assert_false(cmdline_name_of(CMDLINE_WORD, "", name, sizeof(name)));
 }
@@ -311,7 +351,7 @@ static void bounds_all(void **state)
     for (size_t i = 1; i < sizeof(text) - 1; i += 2)
         text[i] = ' ';
     cmdline_parse_text(text, sizeof(text) - 1, &program);
-    assert_string_equal(program.name, "a");
+    assert_string_equal(program.name, "");
     for (size_t i = 1; i < sizeof(text) - 1; i += 2)
         text[i] = '\0';
     cmdline_parse_text(text, sizeof(text), &program);
