@@ -142,6 +142,8 @@ static void preview_process(struct sight *sight, pid_t pid)
     if (rc == CPY_OK && wanted) {
         naming_complete(&profile, pid, cpy_info(target)->version);
         add_wanted(sight, pid, &profile, cpy_info(target)->version);
+    } else if (rc == CPY_OK && profile.unknown) {
+        add_left(sight, pid, "what it is could not be read now");
     } else if (rc == CPY_OK) {
         add_unwanted(sight, pid);
     } else if (rc == CPY_DENIED) {

@@ -2,7 +2,8 @@
 /*
  * proc_info.h - what /proc says of one process; each item is read when it is first asked for.
  *
- * Only command line, environment and the like, never its memory. A process can choose all of it but
+ * Only command line, environment and the like; of its memory no more than those two, where a title
+ * has overwritten what the kernel shows of them. A process can choose all of it but
  * its user, executable and cgroup; container and pod, too, if only its mounts tell them.
  *
  * Shape:   proc_info_new once, proc_info_begin for each process, the getters, proc_info_free.

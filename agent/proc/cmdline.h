@@ -9,8 +9,9 @@
  *
  * Which tools there are, and where each has its application, says command_table.c. A name has the
  * characters [A-Za-z0-9_.-] only. No other value of an option, and no argument of a script, becomes
- * a name: they may be secrets. Where it is not clear whether a word is the value of an option, it
- * is taken for one.
+ * a name: they may be secrets. Where it is not clear whether a
+ * word is the value of an option, it is taken for one; in front of a program that is run by
+ * another, what follows is not looked at.
  *
  * Threads: any.
  * Source:  Python's manual, "Command line and environment"; the manuals of the tools.
@@ -52,7 +53,7 @@ struct cmdline_program {
     enum cmdline_kind kind;
     enum cmdline_role role;
     char name[CMDLINE_NAME_MAX + 1]; /* "" if there is none */
-    bool single;                     /* one word: the process may have given itself a title */
+    bool single;                     /* one argument, with or without blanks: it may be a title */
     char rule[64];                   /* why: "script", "application of gunicorn" ... */
     /* Of a tool: where else its application may be found, each if the one before says nothing. */
     const char *variable;             /* of its environment; NULL: none. Static. */

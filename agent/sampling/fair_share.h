@@ -37,7 +37,7 @@ double fair_share_hz(double share_ns, double tick_ns, double wanted_hz);
 void fair_share_sort(struct fair_share_target *targets, size_t count);
 
 /* Sets the share of each target. Gives the largest share of each owner that keeps all targets
- * within `budget_ns`; 0: not even one sample a second does. Cost: up to 100 passes over the
+ * within `budget_ns`; 0: not even one sample a second does. Cost: up to 200 passes over the
  * targets. */
 double fair_share_divide(struct fair_share_target *targets, size_t count, double budget_ns);
 

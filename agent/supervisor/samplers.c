@@ -239,6 +239,12 @@ static void send_share(struct supervisor *f, struct sampler_process *sampler, ui
     send_to_sampler(f, sampler, IPC_SHARE, &message, sizeof(message));
 }
 
+/* Costs of samples vary all the time: that is not worth a message each second. */
+static bool is_alike(double a, double b)
+{
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) < 0.01 * b);
+}
+
 void supervisor_set_share(struct supervisor *f, uint64_t owner, double share_ns)
 {
     bool changed[SAMPLERS] = {false};
@@ -247,7 +253,7 @@ void supervisor_set_share(struct supervisor *f, uint64_t owner, double share_ns)
     for (i = 0; i < f->assignments.count; i++) {
         struct assignment *assignment = &f->assignments.items[i];
 
-        if (assignment->profile.owner != owner || assignment->share_ns == share_ns)
+        if (assignment->profile.owner != owner || is_alike(assignment->share_ns, share_ns))
             continue;
         assignment->share_ns = share_ns;
         changed[assignment->sampler - f->samplers] = assignment->sent;

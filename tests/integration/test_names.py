@@ -183,6 +183,12 @@ def test_a_tool_that_does_not_say_what_it_runs_is_called_as_its_folder(begin, lo
     assert found[folder.pid] == ("site", "folder of manage")
 
 
+def test_folders_that_say_nothing_are_passed_over(begin, look, tmp_path):
+    manage = write(tmp_path / "shop" / "releases" / "20240101123456" / "manage.py", WAIT)
+    process, _ = begin(sys.executable, manage, "runserver")
+    assert look([process.pid])[process.pid] == ("shop", "folder of manage")
+
+
 def test_a_dry_run_says_why(begin, pystrobe, tmp_path):
     ini = tmp_path / "dry.ini"
     ini.write_text(INI.replace("[agent]\n", "[agent]\n%s\n" % AGENT_MARK) % {"here": tmp_path, "mark": tmp_path.name})
