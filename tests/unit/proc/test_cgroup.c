@@ -176,7 +176,8 @@ static void reads_what_mounts_tell(void **state)
         struct cgroup cgroup = {.path = "/"};
 
         cgroup_parse_mounts(mounts[i].text, strlen(mounts[i].text), &cgroup);
-        if (strcmp(cgroup.container, mounts[i].container) || strcmp(cgroup.pod, mounts[i].pod))
+        if (strcmp(cgroup.container, mounts[i].container) != 0 ||
+            strcmp(cgroup.pod, mounts[i].pod) != 0)
             print_error("row %zu: %s\n", i, mounts[i].text);
         assert_string_equal(cgroup.container, mounts[i].container);
         assert_string_equal(cgroup.pod, mounts[i].pod);
