@@ -261,8 +261,8 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
 /* A folder that is called alike for all applications, or otherwise for each of their versions. */
 static bool says_nothing(const char *path, const char *name)
 {
-    static const char *const alike[] = {"app",  "bin",  "code",    "conf", "config", "current",
-                                        "html", "http", "release", "src",  "www",    NULL};
+    static const char *const alike[] = {"app",  "bin",  "code",     "conf", "config", "current",
+                                        "html", "http", "releases", "src",  "www",    NULL};
     static const char releases[] = "/releases/";
     const size_t before = (size_t)(name - path);
 

@@ -216,10 +216,6 @@ static void targets_text(const struct state *state, struct buf *out)
                     : target->burst ? " (burst)"
                                     : "");
         hang_text(target, out);
-        if (target->named_by[0]) {
-            buf_add_str(out, "  named by ");
-            escape_add_str(out, target->named_by);
-        }
         buf_add_str(out, "\n");
     }
     if (state->engine.sampling > state->target_count)
