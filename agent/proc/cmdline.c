@@ -147,7 +147,7 @@ static size_t find_option(const struct command *command, const char *text, const
 
 /* How many of the words after an option are its values: where that is not known, one; -1: where it
  * has to be known. */
-static int count_values(const struct command *command, const char *option, const char *next)
+static int values_after(const struct command *command, const char *option, const char *next)
 {
     const size_t size = strcspn(option, "=");
     const bool is_short = option[1] != '-' && option[2];
@@ -171,7 +171,7 @@ static const char *const *read_option(const struct command *command, const char 
     int values;
 
     if (option == COMMAND_OPTIONS_MAX) {
-        values = count_values(command, *at, at[1]);
+        values = values_after(command, *at, at[1]);
         for (; values > 0 && at[1]; values--)
             at++;
         return values < 0 ? NULL : at;
