@@ -13,6 +13,7 @@
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/host/token_bucket.h"
 #include "agent/proc/owner.h"
 #include "agent/proc/proc.h"
 #include "base/buf.h"
@@ -34,15 +35,8 @@
 
 enum { BLOCKERS_MAX = 64, POLL_MS = 20 };
 
-enum kind { ASK_CMDLINE, ASK_ENVIRON, ASK_MOUNTINFO, ASK_PYTHON, ASK_USER_NAME, ASK_USER_ID };
-
-/* NULL: it is no file of a process. */
-static const char *const file_of_kind[] = {
-    [ASK_CMDLINE] = "cmdline",
-    [ASK_ENVIRON] = "environ",
-    [ASK_MOUNTINFO] = "mountinfo",
-    [ASK_USER_ID] = NULL,
-};
+/* What the child is asked for: the values of enum proc_reader_file, and these. */
+enum { ASK_USER_NAME = PROC_READER_PYTHON + 1, ASK_USER_ID };
 
 struct request {
     pid_t pid;
@@ -73,8 +67,7 @@ struct proc_reader {
     struct child_process child;
     bool runs;
     uint64_t next_start_ns, next_directory_ns;
-    double pythons_left; /* whose memory may be read now */
-    uint64_t pythons_ns; /* monotonic: when that was so */
+    struct token_bucket pythons; /* whose memory may be read */
     struct blamed_owners owners;
     struct blockers blockers;
     /* The answer that came. */
@@ -91,8 +84,7 @@ struct proc_reader *proc_reader_new(const char *program)
     if (!reader)
         return NULL;
     reader->program = program;
-    reader->pythons_left = PYTHONS_AT_ONCE;
-    reader->pythons_ns = clock_mono_ns();
+    reader->pythons = token_bucket_full(PYTHONS_PER_S, PYTHONS_AT_ONCE, clock_mono_ns());
     (void)snprintf(reader->parent, sizeof(reader->parent), "%d", (int)getpid());
     return reader;
 }
@@ -139,17 +131,19 @@ static bool read_python(const struct request *request, char *out, size_t *out_si
 }
 
 /* Reads here. Gives whether there is such a thing. */
-static bool read_here(enum kind kind, const struct request *request, struct answer *answer,
+static bool read_here(uint32_t kind, const struct request *request, struct answer *answer,
                       char *out, size_t *out_size)
 {
-    const char *file = file_of_kind[kind];
+    static const char *const files[] = {[PROC_READER_CMDLINE] = "cmdline",
+                                        [PROC_READER_ENVIRON] = "environ",
+                                        [PROC_READER_MOUNTINFO] = "mountinfo"};
     struct passwd entry, *found = NULL;
     char buffer[16384];
 
     *out_size = 0;
-    if (file)
-        return proc_file_of(request->pid, file, out, request->size, out_size) == PROC_OK;
-    if (kind == ASK_PYTHON)
+    if (kind < PROC_READER_PYTHON)
+        return proc_file_of(request->pid, files[kind], out, request->size, out_size) == PROC_OK;
+    if (kind == PROC_READER_PYTHON)
         return read_python(request, out, out_size);
     if (kind == ASK_USER_NAME)
         (void)getpwuid_r(request->uid, &entry, buffer, sizeof(buffer), &found);
@@ -293,18 +287,18 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
 }
 
 /* Asks the child. *blocked: it did not answer, and has been killed. */
-static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
+static enum proc_reader_rc ask_child(struct proc_reader *reader, uint32_t kind,
                                      const struct request *request, bool *blocked)
 {
-    const uint64_t limit_ns = file_of_kind[kind] ? FILE_NS : DIRECTORY_NS;
+    const uint64_t limit_ns = kind < PROC_READER_PYTHON ? FILE_NS : DIRECTORY_NS;
     uint64_t now_ns = clock_mono_ns();
 
     *blocked = false;
     if (!start_child(reader, now_ns))
         return PROC_READER_UNKNOWN;
     reader->answered = false;
-    if (ipc_channel_send(&reader->child.channel, (uint32_t)kind, request, sizeof(*request), NULL,
-                         0) == IPC_CHANNEL_OK)
+    if (ipc_channel_send(&reader->child.channel, kind, request, sizeof(*request), NULL, 0) ==
+        IPC_CHANNEL_OK)
         *blocked = wait_for_answer(reader, limit_ns);
     if (reader->answered)
         return reader->answer.found ? PROC_READER_OK : PROC_READER_FAILED;
@@ -316,31 +310,10 @@ static enum proc_reader_rc ask_child(struct proc_reader *reader, enum kind kind,
     return PROC_READER_UNKNOWN;
 }
 
-/* True if the memory of one more Python may be read now. */
-static bool may_read_python(struct proc_reader *reader, uint64_t now_ns)
-{
-    reader->pythons_left +=
-        (double)(now_ns - reader->pythons_ns) / (double)NS_PER_S * PYTHONS_PER_S;
-    if (reader->pythons_left > PYTHONS_AT_ONCE)
-        reader->pythons_left = PYTHONS_AT_ONCE;
-    reader->pythons_ns = now_ns;
-    if (reader->pythons_left < 1)
-        return false;
-    reader->pythons_left--;
-    return true;
-}
-
 enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
                                      enum proc_reader_file file, char *out, size_t size,
                                      size_t *out_size)
 {
-    static const enum kind kinds[] = {
-        [PROC_READER_CMDLINE] = ASK_CMDLINE,
-        [PROC_READER_ENVIRON] = ASK_ENVIRON,
-        [PROC_READER_MOUNTINFO] = ASK_MOUNTINFO,
-        [PROC_READER_PYTHON] = ASK_PYTHON,
-    };
-    const enum kind kind = kinds[file];
     const struct request request = {.pid = pid, .size = (uint32_t)size};
     enum proc_reader_rc rc;
     struct answer answer;
@@ -349,16 +322,16 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
     out[0] = '\0';
     *out_size = 0;
     if (!reader)
-        return read_here(kind, &request, &answer, out, out_size) ? PROC_READER_OK
+        return read_here(file, &request, &answer, out, out_size) ? PROC_READER_OK
                                                                  : PROC_READER_FAILED;
     if ((reader->owners.count > 0 || child_process_left() > 0) &&
         is_left_alone(reader, proc_owner(pid), clock_mono_ns()))
         return PROC_READER_UNKNOWN;
-    if (file == PROC_READER_PYTHON && !may_read_python(reader, clock_mono_ns()))
+    if (file == PROC_READER_PYTHON && !token_bucket_take(&reader->pythons, clock_mono_ns()))
         return PROC_READER_UNKNOWN;
     reader->out = out;
     reader->size = size;
-    rc = ask_child(reader, kind, &request, &blocked);
+    rc = ask_child(reader, file, &request, &blocked);
     if (blocked)
         blame_owner(reader, pid, proc_owner(pid), clock_mono_ns());
     if (rc != PROC_READER_UNKNOWN)
@@ -369,7 +342,7 @@ enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
 }
 
 /* Asks for a user; out of one place at a time, as a server that hangs hangs for all. */
-static enum proc_reader_rc ask_directory(struct proc_reader *reader, enum kind kind,
+static enum proc_reader_rc ask_directory(struct proc_reader *reader, uint32_t kind,
                                          const struct request *request, struct answer *answer,
                                          char out[PROC_READER_USER_MAX])
 {
@@ -438,7 +411,7 @@ static bool answer_read(void *ctx, uint32_t kind, const void *bytes, size_t size
     request.name[sizeof(request.name) - 1] = '\0';
     if (request.size == 0 || request.size > sizeof(served->bytes))
         request.size = sizeof(served->bytes);
-    answer.found = read_here((enum kind)kind, &request, &answer, served->bytes, &out_size);
+    answer.found = read_here(kind, &request, &answer, served->bytes, &out_size);
     served->bad = ipc_channel_send(&served->channel, kind, &answer, sizeof(answer), served->bytes,
                                    out_size) != IPC_CHANNEL_OK;
     return !served->bad;

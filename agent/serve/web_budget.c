@@ -9,28 +9,6 @@ static double elapsed_s(uint64_t now_ns, uint64_t before_ns)
     return now_ns > before_ns ? (double)(now_ns - before_ns) / NS_PER_S : 0;
 }
 
-struct token_bucket token_bucket_full(double per_s, double most, uint64_t now_ns)
-{
-    return (struct token_bucket){.per_s = per_s, .most = most, .tokens = most, .filled_ns = now_ns};
-}
-
-static void fill(struct token_bucket *bucket, uint64_t now_ns)
-{
-    bucket->tokens += elapsed_s(now_ns, bucket->filled_ns) * bucket->per_s;
-    if (bucket->tokens > bucket->most)
-        bucket->tokens = bucket->most;
-    bucket->filled_ns = now_ns;
-}
-
-bool token_bucket_take(struct token_bucket *bucket, uint64_t now_ns)
-{
-    fill(bucket, now_ns);
-    if (bucket->tokens < 1)
-        return false;
-    bucket->tokens -= 1;
-    return true;
-}
-
 void web_rate_init(struct web_rate *rate, uint64_t now_ns)
 {
     *rate =

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/host/token_bucket.h"
 #include "agent/serve/web_header.h"
 
 enum {
@@ -29,18 +30,6 @@ enum {
     WEB_CPU_SAVED_S = 60, /* unused CPU time is kept for so long */
     WEB_CPU_OWED_S = 300
 };
-
-/* Holds up to `most` tokens and gets `per_s` of them each second. All zeros is empty. */
-struct token_bucket {
-    double per_s, most, tokens;
-    uint64_t filled_ns; /* monotonic; when `tokens` was right */
-};
-
-/* A full one. */
-struct token_bucket token_bucket_full(double per_s, double most, uint64_t now_ns);
-
-/* Takes a token. False: there is none. */
-MUST_CHECK bool token_bucket_take(struct token_bucket *bucket, uint64_t now_ns);
 
 struct web_rate {
     struct token_bucket all;
