@@ -290,7 +290,7 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
 static enum proc_reader_rc ask_child(struct proc_reader *reader, uint32_t kind,
                                      const struct request *request, bool *blocked)
 {
-    const uint64_t limit_ns = kind < PROC_READER_PYTHON ? FILE_NS : DIRECTORY_NS;
+    const uint64_t limit_ns = request->pid ? FILE_NS : DIRECTORY_NS;
     uint64_t now_ns = clock_mono_ns();
 
     *blocked = false;
