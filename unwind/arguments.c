@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-
 #include "unwind/target.h"
 
 enum { NAME_BYTES_MAX = 1024, VALUE_BYTES_MAX = 32 << 10 };
@@ -109,13 +108,14 @@ struct reading {
     enum cpy_rc rc;
 };
 
-static bool read_variable(void *ctx, cpy_addr name, cpy_addr value)
+static bool read_variable(void *ctx, cpy_addr name, cpy_addr value, cpy_addr at)
 {
     struct reading *reading = ctx;
     struct buf *out = reading->out;
     const size_t before = out->size;
     uint64_t size = 0;
 
+    (void)at;
     if (reading->count++ == CPY_WORDS_MAX)
         return false;
     reading->rc = object_read_bytes(reading->reader, name, NAME_BYTES_MAX, out, &size);

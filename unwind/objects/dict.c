@@ -39,9 +39,6 @@ struct entries {
     uint32_t slot_size;  /* 1, 2 or 4 */
 };
 
-/* `at` is where the value is kept. False: no more entries. */
-typedef bool each_entry(void *ctx, cpy_addr key, cpy_addr value, cpy_addr at);
-
 /* 3.6 to 3.10: the width of an index follows from the size; all entries are general. */
 static enum cpy_rc read_old_keys(const struct reader *reader, cpy_addr keys, struct entries *out)
 {
@@ -95,7 +92,7 @@ static enum cpy_rc read_keys(const struct reader *reader, cpy_addr keys, struct 
 
 /* Calls `each` for each entry that is no hole. `block` holds BATCH entries from `base` on. */
 static enum cpy_rc walk_entries(const struct reader *reader, const struct entries *entries,
-                                each_entry *each, void *ctx)
+                                object_each_entry *each, void *ctx)
 {
     unsigned char block[BATCH * 24];
     cpy_addr pair[2], values[BATCH], at;
@@ -189,10 +186,7 @@ static enum cpy_rc find_entry(const struct reader *reader, const struct entries 
 enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict, const char *name,
                              struct object_slot *out)
 {
-    struct entries entries;
-    enum cpy_rc rc = read_dict(reader, dict, &entries);
-
-    return rc == CPY_OK ? find_entry(reader, &entries, name, out) : rc;
+    return object_dict_find_first(reader, dict, name, OBJECT_ENTRIES_MAX, out);
 }
 
 enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_addr dict, const char *name,
@@ -208,28 +202,13 @@ enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_addr dict, c
     return find_entry(reader, &entries, name, out);
 }
 
-/* Entries without the place where the value is. */
-struct plain_entries {
-    bool (*each)(void *ctx, cpy_addr key, cpy_addr value);
-    void *ctx;
-};
-
-static bool give_entry(void *ctx, cpy_addr key, cpy_addr value, cpy_addr at)
+enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict, object_each_entry *each,
+                             void *ctx)
 {
-    const struct plain_entries *plain = ctx;
-
-    (void)at;
-    return plain->each(plain->ctx, key, value);
-}
-
-enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
-                             bool (*each)(void *ctx, cpy_addr key, cpy_addr value), void *ctx)
-{
-    struct plain_entries plain = {each, ctx};
     struct entries entries;
     enum cpy_rc rc = read_dict(reader, dict, &entries);
 
-    return rc == CPY_OK ? walk_entries(reader, &entries, give_entry, &plain) : rc;
+    return rc == CPY_OK ? walk_entries(reader, &entries, each, ctx) : rc;
 }
 
 /* An entry of a dict whose keys are not all str. */

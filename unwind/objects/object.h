@@ -69,10 +69,12 @@ MUST_CHECK enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_a
                                               const char *name, uint64_t most,
                                               struct object_slot *out);
 
-/* Calls `each` for each entry of a dict, until it returns false. */
+/* Takes an entry of a dict, whose value is kept at `at`. False: no more entries. */
+typedef bool object_each_entry(void *ctx, cpy_addr key, cpy_addr value, cpy_addr at);
+
+/* Calls `each` for each entry of a dict. */
 MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
-                                        bool (*each)(void *ctx, cpy_addr key, cpy_addr value),
-                                        void *ctx);
+                                        object_each_entry *each, void *ctx);
 
 /*
  * Finds the value of an int key in a dict by its hash.

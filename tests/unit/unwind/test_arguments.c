@@ -36,38 +36,40 @@ static void import_module(struct fake_process *p, const char *name, const char *
                fake_dict(p->fake, KEYS_UNICODE, &module, 1));
 }
 
-static void reads_the_words_of_the_command_line(void **state)
+/* Where the module sys has that list, `expected` are the words that are read, and a NUL behind
+ * each. */
+static void assert_words(const char *variable, const char *const *words, uint64_t count,
+                         const char *expected, size_t size)
 {
-    static const char *const words[] = {"python3", "-m", "shop", NULL};
     struct fake_process p = fake_process_make(14);
     struct buf out;
 
-    (void)state;
     buf_init(&out, TEXT_MAX);
-    import_module(&p, "sys", "orig_argv", list_of(p.fake, "list", words, 3));
+    import_module(&p, "sys", variable, list_of(p.fake, "list", words, count));
     assert_int_equal(cpy_read_arguments(p.target, &out), CPY_OK);
 
-    assert_int_equal(out.size, sizeof("python3\0-m\0shop"));
-    assert_memory_equal(out.data, "python3\0-m\0shop", out.size);
+    assert_int_equal(out.size, size);
+    assert_memory_equal(out.data, expected, size);
     buf_finish(&out);
     cpy_close(p.target);
+}
+
+static void reads_the_words_of_the_command_line(void **state)
+{
+    static const char *const words[] = {"python3", "-m", "shop", NULL};
+    static const char expected[] = "python3\0-m\0shop";
+
+    (void)state;
+    assert_words("orig_argv", words, 3, expected, sizeof(expected));
 }
 
 static void takes_those_of_the_script_where_there_are_no_others(void **state)
 {
     static const char *const words[] = {"shop.py", "--fast", NULL};
-    struct fake_process p = fake_process_make(14);
-    struct buf out;
+    static const char expected[] = "python\0shop.py\0--fast";
 
     (void)state;
-    buf_init(&out, TEXT_MAX);
-    import_module(&p, "sys", "argv", list_of(p.fake, "list", words, 2));
-    assert_int_equal(cpy_read_arguments(p.target, &out), CPY_OK);
-
-    assert_int_equal(out.size, sizeof("python\0shop.py\0--fast"));
-    assert_memory_equal(out.data, "python\0shop.py\0--fast", out.size);
-    buf_finish(&out);
-    cpy_close(p.target);
+    assert_words("argv", words, 2, expected, sizeof(expected));
 }
 
 static void believes_no_list_that_cannot_be_one(void **state)
