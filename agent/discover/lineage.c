@@ -31,11 +31,6 @@ static void program_of(struct proc_info *info, char *out, size_t size)
     memmove(out, file_base_name(out), strlen(file_base_name(out)) + 1);
 }
 
-static bool is_python(const char *program)
-{
-    return strncmp(program, "python", 6) == 0;
-}
-
 static bool is_launcher(const char *program)
 {
     for (size_t i = 0; launchers[i]; i++)
@@ -44,7 +39,7 @@ static bool is_launcher(const char *program)
     return false;
 }
 
-/* A part that is below nothing has no name of its own. */
+/* The name of what a process runs; "" of a part whose program is not known. */
 static const char *own_name(struct proc_info *info)
 {
     const struct cmdline_program *program = proc_info_program(info);
@@ -69,7 +64,7 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
         pid = stat.parent;
         proc_info_begin(info, pid);
         program_of(info, program, sizeof(program));
-        if (is_python(program))
+        if (cmdline_is_python(program))
             (void)snprintf(out, size, "%s", own_name(info));
     }
     return true;

@@ -10,6 +10,7 @@
 #include "agent/host/escape.h"
 #include "base/file.h"
 #include "base/percent.h"
+#include "base/text.h"
 
 const struct naming naming_usual = {
     .env_allow = "",
@@ -148,12 +149,11 @@ static const char *kubernetes_name(struct run *run)
 static const char *unit_name(struct run *run)
 {
     const char *unit = proc_info_cgroup(run->info)->unit;
-    const size_t size = strlen(unit);
 
-    if (size <= strlen(".service") || strcmp(unit + size - strlen(".service"), ".service") != 0 ||
-        strncmp(unit, "user@", strlen("user@")) == 0)
+    if (!text_ends_with(unit, ".service") || strncmp(unit, "user@", strlen("user@")) == 0)
         return NULL;
-    (void)snprintf(run->value, sizeof(run->value), "%.*s", (int)(size - strlen(".service")), unit);
+    (void)snprintf(run->value, sizeof(run->value), "%.*s", (int)(strlen(unit) - strlen(".service")),
+                   unit);
     return from_source(run, run->value, "systemd unit");
 }
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 enum { CGROUP_TEXT_MAX = 16 << 10, MOUNTS_TEXT_MAX = 64 << 10, ANCESTORS_MAX = 64 };
-enum { GONE_SIZE = sizeof(" (deleted)") - 1 }; /* what the kernel says behind a path */
 
 struct proc_info {
     pid_t pid, stop_at;
@@ -80,14 +80,14 @@ void proc_info_set_unknown(struct proc_info *info)
 }
 
 /* Reads a file that may block: once it has, no other one is tried. */
-static void read_blocking_file(struct proc_info *info, enum proc_reader_file file, char *out,
-                               size_t size, size_t *out_size)
+static void read_blocking_file(struct proc_info *info, pid_t pid, enum proc_reader_file file,
+                               char *out, size_t size, size_t *out_size)
 {
     out[0] = '\0';
     *out_size = 0;
     if (!info->unknown)
-        info->unknown = proc_reader_file(info->reader, info->pid, file, out, size, out_size) ==
-                        PROC_READER_UNKNOWN;
+        info->unknown =
+            proc_reader_file(info->reader, pid, file, out, size, out_size) == PROC_READER_UNKNOWN;
 }
 
 pid_t proc_info_pid(const struct proc_info *info)
@@ -108,14 +108,13 @@ static bool runs_python(pid_t pid, const char *command_line)
     char exe[PROC_COMMAND_MAX];
 
     proc_executable(pid, exe);
-    return strncmp(file_base_name(exe[0] ? exe : command_line), "python", strlen("python")) == 0;
+    return cmdline_is_python(exe[0] ? exe : command_line);
 }
 
 /* True if the process may have overwritten its command line, and its environment, by a title. */
 static bool has_title(pid_t pid, const struct cmdline_program *program, const char *text)
 {
-    return program->single &&
-           (strchr(text, ' ') || strncmp(file_base_name(text), "python", strlen("python")) != 0) &&
+    return program->single && (strchr(text, ' ') || !cmdline_is_python(text)) &&
            runs_python(pid, text);
 }
 
@@ -129,21 +128,22 @@ static size_t find_environment(const char *words, size_t size)
     return at < size ? at + 1 : size;
 }
 
-/* Reads what the arguments of info->pid say into `out`, and the text that the kernel has of them;
+/* Reads what the arguments of a process say into `out`, and the text that the kernel has of them;
  * behind a title, those that Python keeps count, and `*kept` is what it keeps: owned, NULL if there
  * is no title or it cannot be read. Gives the size of the text. */
-static size_t read_program(struct proc_info *info, char text[PROC_COMMAND_MAX],
+static size_t read_program(struct proc_info *info, pid_t pid, char text[PROC_COMMAND_MAX],
                            struct cmdline_program *out, char **kept, size_t *kept_size)
 {
     size_t size, end;
 
     *kept = NULL;
     *kept_size = 0;
-    read_blocking_file(info, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX, &size);
+    read_blocking_file(info, pid, PROC_READER_CMDLINE, text, PROC_COMMAND_MAX, &size);
     cmdline_parse_text(text, size, out);
-    if (!has_title(info->pid, out, text) || !(*kept = malloc(PROC_INFO_ENVIRONMENT_MAX + 1)))
+    if (!has_title(pid, out, text) || !(*kept = malloc(PROC_INFO_ENVIRONMENT_MAX + 1)))
         return size;
-    read_blocking_file(info, PROC_READER_PYTHON, *kept, PROC_INFO_ENVIRONMENT_MAX + 1, kept_size);
+    read_blocking_file(info, pid, PROC_READER_PYTHON, *kept, PROC_INFO_ENVIRONMENT_MAX + 1,
+                       kept_size);
     end = find_environment(*kept, *kept_size);
     if (end > 1) {
         cmdline_parse_text(*kept, end - 1, out);
@@ -160,7 +160,7 @@ static void read_arguments(struct proc_info *info)
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    size = read_program(info, info->command_line, &info->own, &kept, &kept_size);
+    size = read_program(info, info->pid, info->command_line, &info->own, &kept, &kept_size);
     proc_join_arguments(info->command_line, size);
     at = kept ? find_environment(kept, kept_size) : kept_size;
     if (at < kept_size) { /* the kernel's may be overwritten */
@@ -182,7 +182,8 @@ static void read_hidden_ids(struct proc_info *info)
 {
     size_t size;
 
-    read_blocking_file(info, PROC_READER_MOUNTINFO, info->mounts, MOUNTS_TEXT_MAX + 1, &size);
+    read_blocking_file(info, info->pid, PROC_READER_MOUNTINFO, info->mounts, MOUNTS_TEXT_MAX + 1,
+                       &size);
     cgroup_parse_mounts(info->mounts, size, &info->cgroup);
 }
 
@@ -239,8 +240,8 @@ static void read_environment(struct proc_info *info)
     if (info->has_environment)
         return;
     info->has_environment = true;
-    read_blocking_file(info, PROC_READER_ENVIRON, info->environment, PROC_INFO_ENVIRONMENT_MAX + 1,
-                       &info->environment_size);
+    read_blocking_file(info, info->pid, PROC_READER_ENVIRON, info->environment,
+                       PROC_INFO_ENVIRONMENT_MAX + 1, &info->environment_size);
 }
 
 const char *proc_info_variable(struct proc_info *info, const char *name)
@@ -278,23 +279,23 @@ static bool says_nothing(const char *path, const char *name)
  * does not. Cuts the path. */
 static bool name_of_folder(char *path, char *out, size_t size)
 {
-    char *name;
+    char *slash;
 
-    for (;;) {
-        name = path + (file_base_name(path) - path);
-        if (name <= path + 1 || !*name ||
-            (strncmp(path, "/home/", strlen("/home/")) == 0 && name == path + strlen("/home/")))
+    while ((slash = strrchr(path, '/')) && slash > path && slash[1]) {
+        if (slash == path + strlen("/home") && strncmp(path, "/home/", strlen("/home/")) == 0)
             return false;
-        if (!says_nothing(path, name))
-            return cmdline_name_of(CMDLINE_WORD, name, out, size);
-        name[-1] = '\0';
+        if (!says_nothing(path, slash + 1))
+            return cmdline_name_of(CMDLINE_WORD, slash + 1, out, size);
+        *slash = '\0';
     }
+    return false;
 }
 
 /* Writes the folder of a file; a path that is not absolute is one from the folder that the process
  * runs in. False: that cannot be seen. */
 static bool folder_of_file(pid_t pid, const char *file, char *out, size_t size)
 {
+    static const char gone[] = " (deleted)"; /* the kernel's word behind a path */
     char link[32];
     ssize_t length;
     size_t end;
@@ -304,8 +305,8 @@ static bool folder_of_file(pid_t pid, const char *file, char *out, size_t size)
     if (length < 0)
         return false;
     out[length] = '\0';
-    if (length > GONE_SIZE && strcmp(out + length - GONE_SIZE, " (deleted)") == 0)
-        out[length -= GONE_SIZE] = '\0';
+    if (text_ends_with(out, gone))
+        out[length -= (ssize_t)strlen(gone)] = '\0';
     while (strncmp(file, "./", 2) == 0)
         file += 2;
     if (strcmp(file, ".") == 0)
@@ -347,41 +348,45 @@ static bool name_by_folder(pid_t pid, struct cmdline_program *program)
                            program->name[0] ? program->name : "Python");
 }
 
-/* The nearest Python above a process that is no part itself; false: there is none. */
-static bool find_ancestor(struct proc_info *info, struct cmdline_program *out, pid_t *out_pid)
+/* The parent of a process; 0: it has none, or none that is to be looked at. */
+static pid_t parent_of(const struct proc_info *info, pid_t pid)
 {
-    char *text = malloc(PROC_COMMAND_MAX);
     struct proc_stat stat;
+
+    return proc_stat_read(pid, &stat) == PROC_OK && stat.parent != info->stop_at &&
+                   stat.parent != getpid()
+               ? stat.parent
+               : 0;
+}
+
+/* Finds the nearest ancestor that runs Python and is no part of a program itself. Gives its pid; 0:
+ * no ancestor is such a process. */
+static pid_t find_ancestor(struct proc_info *info, struct cmdline_program *out)
+{
+    char *text = malloc(PROC_COMMAND_MAX), *kept;
     pid_t pid = info->pid;
     size_t i, kept_size;
     bool found = false;
-    char *kept;
 
-    for (i = 0; text && !found && !info->unknown && i < ANCESTORS_MAX &&
-                proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 0 &&
-                stat.parent != info->stop_at && stat.parent != getpid();
+    for (i = 0;
+         text && !found && !info->unknown && i < ANCESTORS_MAX && (pid = parent_of(info, pid)) != 0;
          i++) {
-        *out_pid = pid = stat.parent;
-        info->pid = pid; /* whose command line is read */
-        (void)read_program(info, text, out, &kept, &kept_size);
+        (void)read_program(info, pid, text, out, &kept, &kept_size);
         free(kept);
         found = out->kind != CMDLINE_PART && out->kind != CMDLINE_NONE && runs_python(pid, text);
     }
     free(text);
-    return found;
+    return found ? pid : 0;
 }
 
-/* Calls a part as the process above it is. False: there is none. */
+/* Names a part as the program that an ancestor runs. False: no ancestor runs one. */
 static bool name_by_ancestor(struct proc_info *info, struct cmdline_program *program)
 {
     const enum cmdline_role role = program->role;
-    const pid_t self = info->pid;
     struct cmdline_program above;
-    pid_t pid = self;
-    bool found = find_ancestor(info, &above, &pid);
+    const pid_t pid = find_ancestor(info, &above);
 
-    info->pid = self;
-    if (!found)
+    if (pid == 0)
         return false;
     if (above.kind == CMDLINE_TOOL && !name_by_variable(info, &above))
         (void)name_by_folder(pid, &above);
@@ -392,20 +397,19 @@ static bool name_by_ancestor(struct proc_info *info, struct cmdline_program *pro
     return true;
 }
 
-/* Calls a tool as its parent is, if that has the same command line: a reloader, or what forks its
- * workers, may give them another environment or folder. False: it has another. */
+/* Names a tool as its parent, if that has the same command line: a reloader, or what forks its
+ * workers, may give them another environment or folder. False: it has another one. */
 static bool name_by_twin(struct proc_info *info, struct cmdline_program *program)
 {
-    struct proc_info *parent = info->is_twin ? NULL : proc_info_new();
-    struct proc_stat stat;
+    const pid_t pid = info->is_twin ? 0 : parent_of(info, info->pid);
+    struct proc_info *parent = pid != 0 ? proc_info_new() : NULL;
     bool found = false;
 
-    if (parent && proc_stat_read(info->pid, &stat) == PROC_OK && stat.parent > 0 &&
-        stat.parent != info->stop_at && stat.parent != getpid()) {
+    if (parent) {
         parent->is_twin = true; /* one step up is enough */
         parent->stop_at = info->stop_at;
         proc_info_use_reader(parent, info->reader);
-        proc_info_begin(parent, stat.parent);
+        proc_info_begin(parent, pid);
         found = strcmp(proc_info_command_line(parent), info->command_line) == 0;
         if (found)
             *program = *proc_info_program(parent);

@@ -5,18 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { ID_SIZE = 64, UUID_SIZE = 36 };
 
 static bool is_hex(const char *text, size_t size)
 {
     return strspn(text, "0123456789abcdef") >= size;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), end_size = strlen(end);
-
-    return size > end_size && strcmp(text + size - end_size, end) == 0;
 }
 
 /* Copies as much as there is room for. */
@@ -41,7 +36,7 @@ static bool is_uuid(const char *text)
 /* "docker-ID.scope", "cri-containerd-ID.scope", "slice:crio:ID", "ID", and ECS's ID-NUMBER. */
 static void read_container(const char *part, char out[CGROUP_CONTAINER_MAX])
 {
-    size_t size = strlen(part) - (ends_with(part, ".scope") ? strlen(".scope") : 0), i;
+    size_t size = strlen(part) - (text_ends_with(part, ".scope") ? strlen(".scope") : 0), i;
     const char *id = part;
 
     for (i = 0; i < size; i++)
@@ -120,7 +115,7 @@ static void read_path_component(const char *part, const char *before, struct cgr
     read_container(part, out->container);
     read_pod(part, out->pod);
     read_machine(part, before, out);
-    if (ends_with(part, ".service") || ends_with(part, ".scope"))
+    if (text_ends_with(part, ".service") || text_ends_with(part, ".scope"))
         copy_truncated(out->unit, sizeof(out->unit), part, strlen(part));
 }
 
@@ -300,7 +295,8 @@ static void read_mounted_file(struct span root, struct mount_ids *out)
         if (since < 2 && strcmp(before, "sandboxes") != 0 && strlen(part) == ID_SIZE &&
             is_hex(part, ID_SIZE))
             copy_truncated(out->container, sizeof(out->container), part, ID_SIZE);
-        since = strcmp(part, "containers") == 0 || ends_with(part, "-containers") ? 0 : since + 1;
+        since =
+            strcmp(part, "containers") == 0 || text_ends_with(part, "-containers") ? 0 : since + 1;
     }
 }
 

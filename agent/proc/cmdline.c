@@ -8,6 +8,7 @@
 
 #include "agent/proc/command_table.h"
 #include "base/file.h"
+#include "base/text.h"
 
 /* Runners in runners: "poetry run ddtrace-run coverage run shop.py". */
 enum { DEPTH_MAX = 6 };
@@ -35,7 +36,7 @@ static void set_rule(struct cmdline_program *out, const char *rule, const char *
     (void)snprintf(out->rule, sizeof(out->rule), "%s%s%.40s", rule, *of ? " of " : "", of);
 }
 
-/* How long the dotted name at the start of `text` is; 0: there is none. */
+/* The size of the dotted name that `text` begins with; 0: it begins with something else. */
 static size_t dotted_size(const char *text)
 {
     size_t size = 0;
@@ -94,6 +95,11 @@ static bool name_of_file(const char *path, size_t length, char *out, size_t size
     return out[0] != '\0';
 }
 
+bool cmdline_is_python(const char *path)
+{
+    return strncmp(file_base_name(path), "python", strlen("python")) == 0;
+}
+
 const char *cmdline_role_name(enum cmdline_role role)
 {
     return role == CMDLINE_WORKER ? "worker" : role == CMDLINE_HELPER ? "helper" : NULL;
@@ -115,10 +121,13 @@ bool cmdline_name_of(enum cmdline_form form, const char *text, char *out, size_t
                : name_of_module(form, text, out, size);
 }
 
+/* Why what a tool is given as its operand has its name. */
+static const char operand_rule[] = "application";
+
 /* What the arguments of a tool say. */
 struct arguments {
     size_t best;             /* index of the best option that names the application */
-    const char *value;       /* of it; NULL: there is none */
+    const char *value;       /* of it; NULL: no option does */
     const char *folder_file; /* whose folder may name it; NULL: none */
     const char *operand;     /* the first one after the tool's word; NULL: none */
     const char *const *run;  /* what it runs, and the arguments of that; NULL: nothing */
@@ -183,7 +192,7 @@ static const char *const *read_option(const struct command *command, const char 
         out->run_form = CMDLINE_RUN;
     } else if (command->options[option].form == CMDLINE_FOLDER) {
         out->folder_file = value;
-    } else if (value && (!out->value || option <= out->best)) {
+    } else if (value && option <= out->best) { /* of equal ones the last counts */
         out->best = option;
         out->value = value;
     }
@@ -256,16 +265,13 @@ static void name_tool(const struct command *command, const char *path,
         name_by(command->options[arguments->best].form, arguments->value, option, out))
         return;
     if (command->operand_form < CMDLINE_PROGRAM)
-        (void)name_by(command->operand_form, arguments->operand, "application", out);
+        (void)name_by(command->operand_form, arguments->operand, operand_rule, out);
 }
 
 /* A script of somebody's own may be called as a tool is. */
 static bool is_own_script(const char *path)
 {
-    const size_t size = strlen(path);
-
-    return size > 3 && strcmp(path + size - 3, ".py") == 0 && !strstr(path, "/bin/") &&
-           !strstr(path, "-packages/");
+    return text_ends_with(path, ".py") && !strstr(path, "/bin/") && !strstr(path, "-packages/");
 }
 
 /* The first entry that a command fits; NULL: none does. */
@@ -304,28 +310,36 @@ static void name_code(const char *code, struct cmdline_program *out)
     set_rule(out, found ? "part" : "no script", "");
 }
 
-/* Names a script, a module (of -m) or a program, with the arguments in `next`. */
-static void name_command(const char *path, const char *rule, const char *const *next,
-                         unsigned depth, struct cmdline_program *out)
+/* Writes the module of -m; "shop.__main__" is the package shop. */
+static void put_module(const char *module, char *out, size_t size)
 {
     static const char main_module[] = ".__main__";
-    const bool is_module = strcmp(rule, "module") == 0;
-    const size_t size = strlen(path);
-    const bool ends =
-        size > strlen(main_module) && strcmp(path + size - strlen(main_module), main_module) == 0;
+    size_t length = strlen(module);
+
+    if (text_ends_with(module, main_module))
+        length -= strlen(main_module);
+    put_clean_name(module, length, out, size);
+}
+
+/* Names a program, a script or a module, by its form, with the arguments in `next`. */
+static void name_command(enum cmdline_form form, const char *path, const char *const *next,
+                         unsigned depth, struct cmdline_program *out)
+{
+    static const char *const rules[] = {
+        [CMDLINE_PROGRAM] = "program", [CMDLINE_SCRIPT] = "script", [CMDLINE_RUN] = "module"};
     const struct command *command;
     struct arguments arguments;
 
     out->kind = CMDLINE_NONE;
-    if (is_module)
-        put_clean_name(path, size - (ends ? strlen(main_module) : 0), out->name, sizeof(out->name));
+    if (form == CMDLINE_RUN)
+        put_module(path, out->name, sizeof(out->name));
     else if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ||
-             !name_of_file(path, size, out->name, sizeof(out->name)))
+             !name_of_file(path, strlen(path), out->name, sizeof(out->name)))
         name_code("", out);
     if (!out->name[0])
         return;
     out->kind = CMDLINE_APPLICATION;
-    set_rule(out, rule, "");
+    set_rule(out, rules[form], "");
     command = find_command(path, out->name, next, &arguments);
     if (!command)
         return;
@@ -334,8 +348,7 @@ static void name_command(const char *path, const char *rule, const char *const *
     else if (arguments.run_form == CMDLINE_PROGRAM)
         name_program(arguments.run, depth + 1, out);
     else
-        name_command(arguments.run[0], arguments.run_form == CMDLINE_RUN ? "module" : "script",
-                     arguments.run + 1, depth + 1, out);
+        name_command(arguments.run_form, arguments.run[0], arguments.run + 1, depth + 1, out);
 }
 
 /* The words of a Python's command line: options first. */
@@ -345,7 +358,7 @@ static void name_python(const char *const *argv, unsigned depth, struct cmdline_
 
     for (argv++; *argv; argv++) {
         if ((*argv)[0] != '-') {
-            name_command(*argv, "script", argv + 1, depth, out);
+            name_command(CMDLINE_SCRIPT, *argv, argv + 1, depth, out);
             return;
         }
         if (strcmp(*argv, "-") == 0)
@@ -356,7 +369,7 @@ static void name_python(const char *const *argv, unsigned depth, struct cmdline_
         c = (*argv)[1] == '-' ? "" : *argv + strcspn(*argv, "cmWX");
         next = *c && c[1] ? c + 1 : argv[1];
         if (*c == 'm' && next) {
-            name_command(next, "module", argv + (c[1] ? 1 : 2), depth, out);
+            name_command(CMDLINE_RUN, next, argv + (c[1] ? 1 : 2), depth, out);
             return;
         }
         if (*c == 'c' || *c == 'm')
@@ -369,12 +382,10 @@ static void name_python(const char *const *argv, unsigned depth, struct cmdline_
 
 static void name_program(const char *const *argv, unsigned depth, struct cmdline_program *out)
 {
-    const char *name = file_base_name(argv[0]);
-
-    if (strncmp(name, "python", 6) == 0)
+    if (cmdline_is_python(argv[0]))
         name_python(argv, depth, out);
     else
-        name_command(argv[0], "program", argv + 1, depth, out);
+        name_command(CMDLINE_PROGRAM, argv[0], argv + 1, depth, out);
 }
 
 /* What a title says that a tool gave to its process. False: it says nothing. */
@@ -418,12 +429,10 @@ static void name_titled(const char *text, struct cmdline_program *out)
 /* True if the first word of a title is a program rather than what a program says of itself. */
 static bool is_joined(const char *const *argv)
 {
-    const char *name = file_base_name(argv[0]);
-    const struct command *command;
     struct arguments arguments;
 
-    command = find_command(argv[0], name, argv + 1, &arguments);
-    return strchr(argv[0], '/') || strncmp(name, "python", 6) == 0 || command;
+    return strchr(argv[0], '/') || cmdline_is_python(argv[0]) ||
+           find_command(argv[0], argv[0], argv + 1, &arguments);
 }
 
 /* True if a word is the name and goes on as modules and files do: words of an argument with blanks
@@ -462,7 +471,7 @@ static void parse_joined(const char *text, struct cmdline_program *out)
         return;
     }
     name_program(argv, 0, out);
-    if (strncmp(out->rule, "application of", strlen("application of")) == 0 &&
+    if (strncmp(out->rule, operand_rule, strlen(operand_rule)) == 0 &&
         !looks_like_application(argv, out->name)) {
         *out = (struct cmdline_program){.kind = CMDLINE_NONE};
         name_titled(text, out);

@@ -30,7 +30,7 @@ enum cmdline_kind {
     CMDLINE_NONE,        /* nothing */
     CMDLINE_APPLICATION, /* `name` is what runs */
     CMDLINE_TOOL,        /* `name` is a tool, and what that runs is not in its arguments */
-    CMDLINE_PART         /* a part of the program of a process above it; `name`: if there is none */
+    CMDLINE_PART         /* a part of what an ancestor runs; `name` is for one without ancestor */
 };
 
 /* What a part does, or another process that has one task. */
@@ -52,7 +52,7 @@ enum cmdline_form {
 struct cmdline_program {
     enum cmdline_kind kind;
     enum cmdline_role role;
-    char name[CMDLINE_NAME_MAX + 1]; /* "" if there is none */
+    char name[CMDLINE_NAME_MAX + 1]; /* "": it has none */
     bool single;                     /* one argument, with or without blanks: it may be a title */
     char rule[64];                   /* why: "script", "application of gunicorn" ... */
     /* Of a tool: where else its application may be found, each if the one before says nothing. */
@@ -68,6 +68,9 @@ void cmdline_parse(const char *const *argv, struct cmdline_program *out);
 /* The same for the text of /proc/PID/cmdline; text[size] is 0. A single argument with blanks is a
  * command line that setproctitle has joined, or a title that the program gave itself. */
 void cmdline_parse_text(const char *text, size_t size, struct cmdline_program *out);
+
+/* True if the file of a program is called as Python's are: "/usr/bin/python3.11". */
+MUST_CHECK bool cmdline_is_python(const char *path);
 
 /* "worker", "helper"; NULL: not known. */
 const char *cmdline_role_name(enum cmdline_role role);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_text.c - how texts end. */
+#include "base/text.h"
+
+#include "tests/unit/unit_test.h"
+
+static void knows_the_end_of_a_text(void **state)
+{
+    (void)state;
+    assert_true(text_ends_with("shop.service", ".service"));
+    assert_true(text_ends_with("a", ""));
+    assert_false(text_ends_with(".service", ".service"));
+    assert_false(text_ends_with("shop.services", ".service"));
+    assert_false(text_ends_with("e", ".service"));
+    assert_false(text_ends_with("", ""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(knows_the_end_of_a_text)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
