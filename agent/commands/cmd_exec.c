@@ -219,18 +219,10 @@ static int read_exec_conf(const struct request *request, struct conf **out)
     return options_conf(&source, out);
 }
 
-/* The name that the command's environment gives it; false: none. */
-static bool name_by_environment(char *out, size_t size)
+static const char *look_up_own_variable(void *ctx, const char *name)
 {
-    const char *name = getenv("OTEL_SERVICE_NAME"), *all = getenv("OTEL_RESOURCE_ATTRIBUTES");
-    const char *datadog = getenv("DD_SERVICE");
-
-    out[0] = '\0';
-    if (name && name[0])
-        (void)snprintf(out, size, "%s", name);
-    else if (!(all && naming_attribute(all, "service.name", out, size)) && datadog)
-        (void)snprintf(out, size, "%s", datadog);
-    return out[0] != '\0';
+    (void)ctx;
+    return getenv(name);
 }
 
 /* How descendants are sampled. False: out of memory. */
@@ -244,7 +236,7 @@ static bool fill_choice(struct run *run)
     run->asked_hz = request->rate_hz;
     if (request->service)
         (void)snprintf(name, sizeof(name), "%s", request->service);
-    else if (!name_by_environment(name, sizeof(name)))
+    else if (!naming_declared(look_up_own_variable, NULL, name, sizeof(name))) /* the command's */
         options_service(request->command, name, sizeof(name));
     else
         run->is_named = true;

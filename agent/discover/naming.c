@@ -113,18 +113,34 @@ static const char *resource_attribute(struct run *run, const char *key)
     return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
 }
 
+const char *naming_declared(naming_lookup *variable, void *ctx, char *out, size_t size)
+{
+    const char *attributes = variable(ctx, "OTEL_RESOURCE_ATTRIBUTES");
+    const char *name = variable(ctx, "OTEL_SERVICE_NAME");
+
+    if (name && *name) {
+        (void)snprintf(out, size, "%s", name);
+        return "OTEL_SERVICE_NAME";
+    }
+    if (attributes && naming_attribute(attributes, "service.name", out, size) && *out)
+        return "service.name of OTEL_RESOURCE_ATTRIBUTES";
+    name = variable(ctx, "DD_SERVICE");
+    (void)snprintf(out, size, "%s", name ? name : "");
+    return *out ? "DD_SERVICE" : NULL;
+}
+
+static const char *look_up_variable(void *ctx, const char *name)
+{
+    return proc_info_variable(ctx, name);
+}
+
 /* What its environment calls the service. */
 static const char *declared_service(struct run *run)
 {
-    const char *name =
-        from_source(run, proc_info_variable(run->info, "OTEL_SERVICE_NAME"), "OTEL_SERVICE_NAME");
+    const char *source =
+        naming_declared(look_up_variable, run->info, run->value, sizeof(run->value));
 
-    if (!name)
-        name = from_source(run, resource_attribute(run, "service.name"),
-                           "service.name of OTEL_RESOURCE_ATTRIBUTES");
-    if (!name)
-        name = from_source(run, proc_info_variable(run->info, "DD_SERVICE"), "DD_SERVICE");
-    return name;
+    return source ? from_source(run, run->value, source) : NULL;
 }
 
 static const char *attribute(struct run *run, const char *key)
@@ -161,12 +177,10 @@ static const char *unit_name(struct run *run)
 static const char *running_name(struct run *run)
 {
     const struct cmdline_program *program = proc_info_program(run->info);
-    const char *name = program->kind == CMDLINE_APPLICATION ? program->name : NULL;
+    const char *name = program->kind == CMDLINE_APPLICATION
+                           ? from_source(run, program->name, program->rule)
+                           : kubernetes_name(run);
 
-    if (!name)
-        name = kubernetes_name(run);
-    else
-        (void)from_source(run, name, program->rule);
     if (!name)
         name = from_source(run, proc_info_cgroup(run->info)->machine, "container");
     if (!name)
@@ -184,8 +198,7 @@ static void explain_source(struct buf *out, size_t *count, const char *source, c
 
 void naming_explain(struct proc_info *info, struct buf *out)
 {
-    const struct naming naming = naming_usual;
-    struct run run = {.naming = &naming, .info = info};
+    struct run run = {.naming = &naming_usual, .info = info};
     const struct cmdline_program *program = proc_info_program(info);
     size_t count = 0;
 

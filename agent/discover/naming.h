@@ -51,6 +51,12 @@ const char *naming_variable(const char *allow, struct proc_info *info, const cha
 /* The name of the container; "" if it is not known. */
 const char *naming_container_name(const char *allow, struct proc_info *info);
 
+/* The value of a variable; NULL: not set. */
+typedef const char *naming_lookup(void *ctx, const char *name);
+
+/* Copies what an environment calls the service. Gives which variable does; NULL: none. */
+const char *naming_declared(naming_lookup *variable, void *ctx, char *out, size_t size);
+
 /*
  * Copies the value of `key` from text as OTEL_RESOURCE_ATTRIBUTES has it: "a=b,c=d", with
  * "%20" for a blank. False: it is not in it.

@@ -33,7 +33,7 @@ from named_programs import PROGRAMS, SECRET
 BATCH, LEAST_PROGRAMS = 4, 35
 STARTED_S, WINDOW_S, LOOK_S, STATUS_S = 40, 8, 0.2, 1
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-SAMPLING = re.compile(r"process (\d+): sampling Python \S+ as service (.*?)(?: \(by .*\))?$")
+SAMPLING = re.compile(r"process (\d+): sampling Python \S+ as service (.*)$")
 # Starts a program as a service manager does: no Python is above it, the tests' own least of all.
 ORPHAN = ["setsid", "--fork", "sh", "-c", 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec "$@"']
 TABLE = os.environ.get("PROGRAMS_TABLE", os.path.join(profiles.BUILD, "programs.md"))
