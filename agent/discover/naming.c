@@ -226,7 +226,7 @@ static const char *lookup_template_name(void *ctx, const char *name)
     if (strcmp(name, "exe") == 0)
         return from_source(run, file_base_name(proc_info_exe(run->info)), "executable");
     if (strcmp(name, "user") == 0)
-        return from_source(run, proc_info_user_name(run->info), "user name");
+        return from_source(run, proc_info_user_name(run->info), "user");
     if (strcmp(name, "systemd_unit") == 0)
         return from_source(run, proc_info_cgroup(run->info)->unit, "systemd unit");
     if (strcmp(name, "container") == 0)

@@ -261,6 +261,7 @@ static void one_that_is_hung_up_on_ends_and_its_status_is_kept(void **state)
     char text[16];
 
     (void)state;
+    AWAIT(child_process_reap(UINT64_MAX) == 0); /* those of the tests before */
     start(&child, "sleep");
     (void)hear(&child, text, sizeof(text));
     child_process_hang_up(&child);
