@@ -39,8 +39,9 @@ def files(deb, tmp_path_factory):
 
 def test_lintian_has_nothing_to_say(deb):
     changes = re.sub(r"\.deb$", ".changes", deb)
+    # Lintian looks for words in machine code, too: there, a text that is compared and the next instruction make one.
     said = output_of(["lintian", "--allow-root", "-EI", "--pedantic", "--fail-on", "error,warning,info,pedantic",
-                      changes])
+                      "--suppress-tags", "spelling-error-in-binary", changes])
 
     assert not [line for line in said.splitlines() if line[:3] in ("E: ", "W: ", "I: ", "P: ")]
 
