@@ -69,17 +69,6 @@ static void tell_began(void *ctx, struct proc_id id, const char *version)
     send_report(ctx, REPORT_BEGAN, &message, sizeof(message));
 }
 
-static void tell_named(void *ctx, struct proc_id id, const struct target_profile *profile)
-{
-    struct report_named message;
-
-    memset(&message, 0, sizeof(message));
-    message.id = id;
-    memcpy(message.service, profile->service, sizeof(message.service));
-    memcpy(message.named_by, profile->named_by, sizeof(message.named_by));
-    send_report(ctx, REPORT_NAMED, &message, sizeof(message));
-}
-
 static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
     struct report_put_off message;
@@ -160,6 +149,7 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
     memset(&head, 0, sizeof(head));
     (void)snprintf(head.service, sizeof(head.service), "%s", service->name);
     head.labels = service->labels;
+    head.held = service->held;
     (void)snprintf(head.python, sizeof(head.python), "%s", service->python);
     head.period_ns = service->period_ns;
     head.owner = service->owner;
@@ -170,6 +160,60 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
                          s->piece.size) != IPC_CHANNEL_OK)
         s->over = true;
     return more && !s->over;
+}
+
+/* Waits until the supervisor has read what it was sent. */
+static void drain(struct sampler *s)
+{
+    uint64_t end_ns = clock_mono_ns() + HAND_LATER_MS * NS_PER_MS;
+    struct pollfd socket = {.fd = s->channel.fd, .events = POLLOUT};
+
+    while (!s->over && ipc_channel_waits(&s->channel) && clock_mono_ns() < end_ns) {
+        (void)poll(&socket, 1, 100);
+        heartbeat_end_read(s->heartbeat);
+        if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
+            s->over = true;
+    }
+}
+
+/* Hands over all that there is of a service, however long the supervisor takes to read it. */
+static void hand_all(struct sampler *s, struct hand *hand)
+{
+    do
+        drain(s);
+    while (hand_piece(s, hand));
+}
+
+static void forget_hand(struct sampler *s, struct hand *hand)
+{
+    struct hand **link = &s->hands;
+
+    while (*link != hand)
+        link = &(*link)->next;
+    *link = hand->next;
+    pprof_delta_encoder_finish(&hand->encoder);
+    free(hand);
+}
+
+/* The rest of what was held comes before the name that it goes by. */
+static void tell_named(void *ctx, struct proc_id id, const struct target_profile *profile,
+                       const struct service *held)
+{
+    struct sampler *s = ctx;
+    struct hand *hand = held ? hand_of(s, held) : NULL;
+    struct report_named message;
+
+    if (hand) {
+        hand_all(s, hand);
+        forget_hand(s, hand);
+    }
+    memset(&message, 0, sizeof(message));
+    message.id = id;
+    message.ends_hold = held != NULL;
+    message.labels = profile->labels;
+    memcpy(message.service, profile->service, sizeof(message.service));
+    memcpy(message.named_by, profile->named_by, sizeof(message.named_by));
+    send_report(s, REPORT_NAMED, &message, sizeof(message));
 }
 
 static void hand_counts(struct sampler *s)
@@ -231,28 +275,6 @@ static void send_pending_rows(struct sampler *s)
         while (hand && !ipc_channel_waits(&s->channel) && hand_piece(s, hand)) {
         }
     }
-}
-
-/* Waits until the supervisor has read what it was sent. */
-static void drain(struct sampler *s)
-{
-    uint64_t end_ns = clock_mono_ns() + HAND_LATER_MS * NS_PER_MS;
-    struct pollfd socket = {.fd = s->channel.fd, .events = POLLOUT};
-
-    while (!s->over && ipc_channel_waits(&s->channel) && clock_mono_ns() < end_ns) {
-        (void)poll(&socket, 1, 100);
-        heartbeat_end_read(s->heartbeat);
-        if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
-            s->over = true;
-    }
-}
-
-/* Hands over all that there is of a service, however long the supervisor takes to read it. */
-static void hand_all(struct sampler *s, struct hand *hand)
-{
-    do
-        drain(s);
-    while (hand_piece(s, hand));
 }
 
 static void commit_and_send(struct sampler *s, const struct ipc_commit *ipc_message)

@@ -44,6 +44,7 @@ void engine_free(struct engine *e)
 {
     if (!e)
         return;
+    e->settings.callbacks = NULL; /* nobody is told any more */
     while (e->stats.sampling > 0)
         engine_stop(e, e->sampling[e->stats.sampling - 1]);
     finder_free(e->finder);
@@ -117,8 +118,8 @@ static bool runs_another_program(struct target *t)
 static void look_again(struct engine *e, struct target *t, uint64_t now_ns)
 {
     unpin_cpu(e);
-    if (now_ns >= t->name_retry_ns)
-        engine_refresh_name(e, t, now_ns);
+    if (now_ns >= t->name_ns)
+        engine_ask_name(e, t, now_ns);
     if (now_ns >= t->another_ns)
         engine_look_for_another(e, t, now_ns);
 }
@@ -244,7 +245,7 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
             alone = is_alone(e);
             asked = true;
         }
-        if (now_ns >= t->name_retry_ns || now_ns >= t->another_ns) {
+        if (now_ns >= t->name_ns || now_ns >= t->another_ns) {
             look_again(e, t, now_ns);
             now_ns = clock_mono_ns();
         }

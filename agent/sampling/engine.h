@@ -41,8 +41,11 @@ struct engine_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
-    /* What it is called: before it began, and when it says another name later. May be NULL. */
-    void (*named)(void *ctx, struct proc_id id, const struct target_profile *profile);
+    /* What it is called: before it began, and once that is settled, which may be later. `held`: it
+     * has been sampled for a service that is held, and is for that name's from now on. May be NULL.
+     * The service `held` ends when it returns. */
+    void (*named)(void *ctx, struct proc_id id, const struct target_profile *profile,
+                  const struct service *held);
 };
 
 struct engine_settings {

@@ -67,8 +67,8 @@ void engine_stop(struct engine *engine, struct target *target);
 void engine_put_off(struct engine *engine, struct proc_id id, enum cpy_rc rc,
                     const struct err *err);
 
-/* Reads the service name that the process publishes (it may do so late), and moves it there. */
-void engine_refresh_name(struct engine *engine, struct target *target, uint64_t now_ns);
+/* Asks a new process what it is called, and settles that once it says so or its time is over. */
+void engine_ask_name(struct engine *engine, struct target *target, uint64_t now_ns);
 
 /* Tells a user what is to be known of a process. */
 void engine_warn(struct engine *engine, struct proc_id id, const struct err *text);

@@ -18,8 +18,7 @@
 #include "base/array.h"
 
 /* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
-#define NAME_RETRY_FIRST_NS (2 * NS_PER_S)
-#define NAME_RETRY_MAX_NS   (600 * NS_PER_S)
+#define NAME_RETRY_NS NS_PER_S
 
 /* A second interpreter is loaded soon after the first, as a rule. */
 #define ANOTHER_FIRST_NS (NS_PER_S / 2)
@@ -27,9 +26,6 @@
 
 /* To ask takes at most such a part of the time: of a process with 100,000 mappings, 0.1 s. */
 enum { ASK_PART = 1000 };
-
-/* Of so many times it is asked once in any case: what it says may have been half written. */
-enum { NAME_FULL_READ_EVERY = 4 };
 
 bool engine_epoll_add(struct engine *e, int fd, void *what)
 {
@@ -79,8 +75,31 @@ void engine_each(const struct engine *e,
     }
 }
 
+/* The service that is held of a target; NULL: what it is called is settled. */
+static struct service *held_of(const struct target *t)
+{
+    struct service *service = t->hanging.home ? t->hanging.home : t->process.service;
+
+    return service->held.pid ? service : NULL;
+}
+
+static void notify_named(struct engine *e, const struct target *t, const struct service *held)
+{
+    if (e->settings.callbacks && e->settings.callbacks->named)
+        e->settings.callbacks->named(e->settings.ctx, t->id, &t->profile, held);
+}
+
+/* Nothing more comes for a held service: whoever holds it is told whose it is. */
+static void end_hold(struct engine *e, const struct target *t, struct service *held)
+{
+    notify_named(e, t, held);
+    services_discard(&e->services, held);
+}
+
 void engine_stop(struct engine *e, struct target *t)
 {
+    struct service *held = held_of(t);
+
     for (size_t i = 0; i < e->stats.sampling; i++)
         if (e->sampling[i] == t) {
             e->sampling[i] = e->sampling[--e->stats.sampling];
@@ -95,6 +114,8 @@ void engine_stop(struct engine *e, struct target *t)
     if (t->hanging.home)
         t->hanging.home->users--;
     process_finish(&t->process);
+    if (held)
+        end_hold(e, t, held);
     if (t->pidfd >= 0)
         (void)close(t->pidfd); /* which takes it out of the epoll set, too */
     free(t);
@@ -255,16 +276,23 @@ static uint64_t retry_ns(uint64_t backoff_ns, uint64_t now_ns, uint64_t took_ns)
     return now_ns + (backoff_ns > least_ns ? backoff_ns : least_ns);
 }
 
-static void notify_named(struct engine *e, const struct target *t)
-{
-    if (e->settings.callbacks && e->settings.callbacks->named)
-        e->settings.callbacks->named(e->settings.ctx, t->id, &t->profile);
-}
-
 static void notify_began(struct engine *e, const struct target *t)
 {
-    notify_named(e, t);
+    notify_named(e, t, NULL);
     e->settings.callbacks->began(e->settings.ctx, t->id, cpy_info(t->process.target)->version);
+}
+
+/* The service of a process that begins. Where nobody is told what it is called later, nothing is
+ * held. */
+static struct service *service_for(struct engine *e, struct proc_id id,
+                                   const struct target_profile *profile, bool known,
+                                   uint64_t now_ns)
+{
+    if (known || !e->settings.callbacks || !e->settings.callbacks->named)
+        return services_get_labelled(&e->services, profile->service, &profile->labels,
+                                     clock_utc_ns(), now_ns);
+    return services_hold(&e->services, id, profile->service, &profile->labels, clock_utc_ns(),
+                         now_ns);
 }
 
 enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
@@ -279,16 +307,15 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
 
     took_ns = engine_thread_cpu_ns() - asked_ns;
     apply_clock_step(&e->services, &e->utc);
-    service =
-        services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
+    service = service_for(e, id, &named, known, now_ns);
     rc = service ? new_target(e, id, &named, now_ns, &t) : CPY_NOMEM;
     if (rc != CPY_OK) {
         cpy_close(opened);
         return rc;
     }
     cpy_use_scratch(opened, e->scratch);
-    t->name_backoff_ns = NAME_RETRY_FIRST_NS;
-    t->name_retry_ns = known ? UINT64_MAX : retry_ns(t->name_backoff_ns, now_ns, took_ns);
+    t->settle_ns = now_ns + SERVICE_HOLD_NS;
+    t->name_ns = service->held.pid ? retry_ns(NAME_RETRY_NS, now_ns, took_ns) : UINT64_MAX;
     t->another_backoff_ns = ANOTHER_FIRST_NS;
     t->another_ns = now_ns + ANOTHER_FIRST_NS;
     service->period_ns = t->tick.period_ns;
@@ -311,45 +338,43 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     return CPY_OK;
 }
 
-/* True if it cannot say more than when it was asked: it would have to map memory for that. To look
- * at all that it maps takes ten times as long. */
-static bool is_name_unchanged(struct target *t)
+/* What a target is called is settled: from now on it is sampled for the service of that name. */
+static void settle_name(struct engine *e, struct target *t, struct service *held, uint64_t now_ns)
 {
-    const uint64_t mapped = proc_mapped(t->id.pid), before = t->name_mapped;
+    struct service *service = services_get_labelled(&e->services, t->profile.service,
+                                                    &t->profile.labels, clock_utc_ns(), now_ns);
 
-    t->name_mapped = mapped;
-    return t->name_reads++ % NAME_FULL_READ_EVERY != 0 && mapped == before;
+    if (!service)
+        return; /* out of memory: another time */
+    t->name_ns = UINT64_MAX;
+    service->users++;
+    service->period_ns = held->period_ns;
+    service->split.max = t->profile.max_split;
+    if (t->hanging.home)
+        t->hanging.home = service;
+    else
+        process_move(&t->process, service, now_ns);
+    end_hold(e, t, held);
+    log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
 }
 
-void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
+void engine_ask_name(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    struct service *before = t->process.service, *service;
     struct target_profile named = t->profile;
     const uint64_t asked_ns = engine_thread_cpu_ns();
+    struct service *held = held_of(t);
+    bool known;
 
-    t->name_backoff_ns =
-        t->name_backoff_ns < NAME_RETRY_MAX_NS / 2 ? t->name_backoff_ns * 2 : NAME_RETRY_MAX_NS;
-    t->name_retry_ns = now_ns + t->name_backoff_ns;
-    if (t->hanging.home || is_name_unchanged(t))
-        return;
     engine_begin_reading(e, t->id, now_ns);
-    if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
-        service = services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(),
-                                        now_ns);
-        if (service && service != before) {
-            process_move(&t->process, service, now_ns);
-            before->users--;
-            service->users++;
-            service->split.max = named.max_split;
-            log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
-        }
-        t->name_retry_ns = service ? UINT64_MAX : t->name_retry_ns;
-        t->profile = named;
-        notify_named(e, t);
-    }
-    if (t->name_retry_ns != UINT64_MAX)
-        t->name_retry_ns = retry_ns(t->name_backoff_ns, now_ns, engine_thread_cpu_ns() - asked_ns);
+    known = naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version);
     engine_end_reading(e);
+    t->name_ns = retry_ns(NAME_RETRY_NS, now_ns, engine_thread_cpu_ns() - asked_ns);
+    if (t->name_ns > t->settle_ns && now_ns < t->settle_ns)
+        t->name_ns = t->settle_ns;
+    if (known)
+        t->profile = named;
+    if (held && (known || now_ns >= t->settle_ns))
+        settle_name(e, t, held, now_ns);
 }
 
 void engine_warn(struct engine *e, struct proc_id id, const struct err *text)

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "pprof/feed.h"
+
 const struct pprof_type service_types[VALUES] = {
     [VALUE_SAMPLES] = {"samples", "count"}, [VALUE_WALL] = {"wall", "nanoseconds"},
     [VALUE_CPU] = {"cpu", "nanoseconds"},   [VALUE_GIL] = {"gil", "nanoseconds"},
@@ -99,18 +102,18 @@ static struct service *service_new(const char *name, const struct labels *labels
     return NULL;
 }
 
-struct service *services_get_labelled(struct services *services, const char *name,
-                                      const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+static bool is_full(const struct services *services)
 {
-    struct service *service;
+    return services->max && services->count - services->held >= services->max;
+}
 
-    for (service = services->first; service; service = service->next)
-        if (strcmp(service->name, name) == 0 && labels_equal(&service->labels, labels))
-            return service;
-    if (services->max && services->count >= services->max && strcmp(name, others) != 0)
-        return services_get(services, others, utc_ns, now_ns);
-    service = service_new(name, labels, services->values ? services->values : VALUES_USUAL, utc_ns,
-                          now_ns);
+/* Makes a service, and adds it to the list. */
+static struct service *add_service(struct services *services, const char *name,
+                                   const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+{
+    const size_t values = services->values ? services->values : VALUES_USUAL;
+    struct service *service = service_new(name, labels, values, utc_ns, now_ns);
+
     if (!service)
         return NULL;
     service->next = services->first;
@@ -119,12 +122,113 @@ struct service *services_get_labelled(struct services *services, const char *nam
     return service;
 }
 
+struct service *services_get_labelled(struct services *services, const char *name,
+                                      const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+{
+    struct service *service;
+
+    for (service = services->first; service; service = service->next)
+        if (!service->held.pid && strcmp(service->name, name) == 0 &&
+            labels_equal(&service->labels, labels))
+            return service;
+    if (is_full(services) && strcmp(name, others) != 0)
+        return services_get(services, others, utc_ns, now_ns);
+    return add_service(services, name, labels, utc_ns, now_ns);
+}
+
 struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
                              uint64_t now_ns)
 {
     static const struct labels none;
 
     return services_get_labelled(services, name, &none, utc_ns, now_ns);
+}
+
+struct service *services_held(const struct services *services, struct proc_id id)
+{
+    struct service *service;
+
+    for (service = services->held ? services->first : NULL; service; service = service->next)
+        if (service->held.pid == id.pid && service->held.start == id.start)
+            return service;
+    return NULL;
+}
+
+struct service *services_hold(struct services *services, struct proc_id id, const char *name,
+                              const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+{
+    struct service *service = services_held(services, id);
+
+    if (service)
+        return service;
+    if (services->held >= SERVICES_HELD_MAX)
+        return services_get_labelled(services, name, labels, utc_ns, now_ns);
+    service = add_service(services, name, labels, utc_ns, now_ns);
+    if (!service)
+        return NULL;
+    service->held = id;
+    services->held++;
+    return service;
+}
+
+static void unlink_held(struct services *services, struct service *held)
+{
+    struct service **link = &services->first;
+
+    while (*link != held)
+        link = &(*link)->next;
+    *link = held->next;
+    services->count--;
+    services->held--;
+}
+
+/* Adds what a profile has to another; what that has no room for, to its overflow row. */
+static bool merge(struct service *into, const struct service *from)
+{
+    enum { PIECE = 64 << 10 };
+    struct pprof_delta_encoder encoder = {0};
+    struct pprof_delta_decoder decoder = {0};
+    enum pprof_rc rc = PPROF_OK;
+    bool more = true;
+    struct buf piece;
+
+    buf_init(&piece, PIECE + PPROF_PIECE_MAX);
+    while (rc == PPROF_OK && more) {
+        buf_reset(&piece);
+        rc = pprof_give(&encoder, from->profile, PIECE, &piece, &more);
+        if (rc == PPROF_OK)
+            rc = pprof_take(&decoder, into->profile, into->overflow_row, piece.data, piece.size);
+    }
+    into->overflow += from->overflow + decoder.overflow;
+    pprof_delta_encoder_finish(&encoder);
+    pprof_delta_decoder_finish(&decoder);
+    buf_finish(&piece);
+    return rc == PPROF_OK;
+}
+
+bool services_release(struct services *services, struct service *held, const char *name,
+                      const struct labels *labels)
+{
+    struct service *service;
+    bool merged;
+
+    unlink_held(services, held);
+    service = services_get_labelled(services, name, labels, held->start_utc_ns, held->start_ns);
+    merged = service && merge(service, held);
+    if (service && service->period_ns == 0)
+        service->period_ns = held->period_ns;
+    if (service && service->python[0] == '\0')
+        memcpy(service->python, held->python, sizeof(service->python));
+    if (service)
+        service_set_owner(service, held->owner, held->owner_bytes);
+    service_free(held);
+    return merged;
+}
+
+void services_discard(struct services *services, struct service *held)
+{
+    unlink_held(services, held);
+    service_free(held);
 }
 
 void service_set_python(struct service *service, const struct cpy_info *info)
@@ -141,8 +245,9 @@ bool service_is_empty(const struct service *service)
 
 bool service_defer(struct service *service)
 {
-    service->deferred = !service->deferred && labels_get(&service->labels, SERVICE_HANG) &&
-                        !service_is_empty(service);
+    const bool hangs = labels_get(&service->labels, SERVICE_HANG) && !service_is_empty(service);
+
+    service->deferred = service->held.pid || (hangs && !service->deferred);
     return service->deferred;
 }
 
@@ -156,6 +261,7 @@ void services_trim(struct services *services)
             continue;
         }
         *link = service->next;
+        services->held -= service->held.pid != 0;
         service_free(service);
         services->count--;
     }

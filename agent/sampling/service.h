@@ -6,7 +6,9 @@
 #define AGENT_SAMPLING_SERVICE_H
 
 #include "agent/discover/target_profile.h"
+#include "agent/proc/proc.h"
 #include "base/pointer_table.h"
+#include "base/time_units.h"
 #include "pprof/pprof.h"
 #include "unwind/cpy.h"
 
@@ -40,11 +42,19 @@ struct split_set {
     size_t max;                   /* 0: no limit, and no set */
 };
 
+/* How long the profile of a new process is held until it says what it is called. */
+#define SERVICE_HOLD_NS (5 * NS_PER_S)
+
+enum { SERVICES_HELD_MAX = 256 }; /* at once; what comes beyond is not held */
+
 struct service {
     char *name;           /* owned */
     struct labels labels; /* of the service, beside its name */
     size_t users;         /* who it is kept for: see services_trim */
     bool deferred;        /* likewise: its profile goes on in the next interval */
+    struct proc_id held;  /* the one process of a profile that is held: see services_hold; pid 0:
+                             it is not */
+    uint64_t hold_end_ns; /* monotonic: when it is released though nothing was heard of it */
     struct split_set split;
     struct pprof *profile; /* owned */
     int64_t start_utc_ns;  /* of the running interval */
@@ -63,7 +73,8 @@ struct service {
 struct services {
     struct service *first; /* owned list */
     size_t count;
-    size_t max;        /* of them; what is beyond shares one; 0: no limit */
+    size_t held;       /* of them */
+    size_t max;        /* of the others; what is beyond shares one; 0: no limit */
     size_t values;     /* of a row: VALUES or, as 0, VALUES_USUAL */
     uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
@@ -88,6 +99,25 @@ MUST_CHECK struct service *services_get_labelled(struct services *services, cons
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
 
+/*
+ * The profile of one process whose name is not settled, made if it is new; `name` is the one to go
+ * by. No other call finds it. Beyond SERVICES_HELD_MAX: what services_get_labelled gives.
+ */
+MUST_CHECK struct service *services_hold(struct services *services, struct proc_id id,
+                                         const char *name, const struct labels *labels,
+                                         int64_t utc_ns, uint64_t now_ns);
+
+/* The profile that is held of a process; NULL: none. */
+struct service *services_held(const struct services *services, struct proc_id id);
+
+/* Ends a held profile; what it has joins the service of that name. False: out of memory, and that
+ * is lost. */
+MUST_CHECK bool services_release(struct services *services, struct service *held, const char *name,
+                                 const struct labels *labels);
+
+/* Ends a held profile of which nothing is needed any more. */
+void services_discard(struct services *services, struct service *held);
+
 /* Says that a process of that owner adds so many bytes to the profile in a minute. */
 void service_set_owner(struct service *service, uint64_t owner, double bytes);
 
@@ -99,7 +129,8 @@ bool service_is_empty(const struct service *service);
 
 /*
  * True if the interval that ends now is not the end of this service's profile: that of a hang goes
- * on for another one. Then it is neither delivered nor begun anew.
+ * on for another one, and one that is held until it is released. Then it is neither delivered nor
+ * begun anew.
  */
 bool service_defer(struct service *service);
 

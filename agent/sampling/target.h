@@ -26,9 +26,9 @@ struct target {
     double share_ns;                         /* CPU time that it may use a second; INFINITY: any */
     int pidfd;                               /* owned: tells its end; -1: the kernel has none */
     unsigned raced;                          /* samples in a row that failed */
-    uint64_t name_retry_ns, name_backoff_ns; /* when to ask again who it says that it is */
-    uint64_t name_mapped;                    /* proc_mapped when that was done */
-    unsigned name_reads;
+    uint64_t name_ns;                        /* when to ask again what it is called; UINT64_MAX:
+                                                that is settled */
+    uint64_t settle_ns;                      /* when that is settled, whatever it says */
     uint64_t another_ns, another_backoff_ns; /* when to look next for a second interpreter in it */
     uint64_t another_mapped;                 /* proc_mapped when that was done */
     uint64_t samples;                        /* so far */

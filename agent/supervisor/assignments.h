@@ -27,6 +27,7 @@ struct assignment {
     bool sent;                       /* that sampler has got it */
     bool sampling;                   /* that sampler samples it */
     bool known;                      /* some sampler has sampled it before */
+    bool settled;                    /* what it is called, as `service` has it */
     uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;
     double share_ns; /* CPU time that it may use, ns a second; INFINITY: as asked for */

@@ -60,7 +60,7 @@ enum report {
     REPORT_COMMITTED = 8, /* uint64_t: answer to the IPC_COMMIT of that number */
     REPORT_HANG = 9,      /* struct engine_hang, then a text: what its threads and tasks do */
     REPORT_WARNING = 10,  /* struct report_warning: what a user is to know of this process */
-    REPORT_NAMED = 11     /* struct report_named: what it is called from now on */
+    REPORT_NAMED = 11     /* struct report_named: what it is called */
 };
 
 struct report_began {
@@ -70,6 +70,8 @@ struct report_began {
 
 struct report_named {
     struct proc_id id;
+    struct labels labels;
+    uint8_t ends_hold; /* not 0: the rows that are held of it are of this service */
     char service[sizeof(((struct target_profile *)NULL)->service)];
     char named_by[sizeof(((struct target_profile *)NULL)->named_by)];
 };
@@ -88,6 +90,7 @@ struct report_warning {
 struct report_rows {
     char service[sizeof(((struct target_profile *)NULL)->service)];
     struct labels labels;
+    struct proc_id held; /* the process whose rows are to be held; pid 0: none */
     char python[32];
     uint64_t period_ns;
     uint64_t owner; /* and owner_bytes: see struct service */

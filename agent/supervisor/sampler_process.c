@@ -15,6 +15,8 @@
 #define PAUSE_MAX_NS   (30 * NS_PER_S)
 /* A sampler that was lost later than this was a good one. */
 #define GOOD_NS (10 * NS_PER_S)
+/* Rows that a sampler wants to be held are not held longer: it may be lost. */
+#define HELD_MAX_NS (2 * SERVICE_HOLD_NS)
 
 bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uint64_t now_ns,
                            struct err *err)
@@ -46,14 +48,19 @@ void sampler_process_add_counts(struct report_counts *sum, const struct report_c
     stats_add(&sum->unwinder, &more->unwinder);
 }
 
+static void free_feed(struct sampler_process_feed *feed)
+{
+    pprof_delta_decoder_finish(&feed->decoder);
+    free(feed);
+}
+
 static void free_feeds(struct sampler_process *sampler)
 {
     struct sampler_process_feed *feed, *next;
 
     for (feed = sampler->feeds; feed; feed = next) {
         next = feed->next;
-        pprof_delta_decoder_finish(&feed->decoder);
-        free(feed);
+        free_feed(feed);
     }
     sampler->feeds = NULL;
 }
@@ -99,19 +106,26 @@ struct receiving {
     bool bad;
 };
 
+static bool is_same_process(struct proc_id a, struct proc_id b)
+{
+    return a.pid == b.pid && a.start == b.start;
+}
+
 /* The feed of a service. A new one waits for the first piece of an interval. */
 static struct sampler_process_feed *feed_of(struct receiving *r, const struct report_rows *head)
 {
     struct sampler_process_feed *feed;
 
     for (feed = r->sampler->feeds; feed; feed = feed->next)
-        if (strcmp(feed->name, head->service) == 0 && labels_equal(&feed->labels, &head->labels))
+        if (is_same_process(feed->held, head->held) && strcmp(feed->name, head->service) == 0 &&
+            labels_equal(&feed->labels, &head->labels))
             return feed;
     feed = calloc(1, sizeof(*feed));
     if (!feed)
         return NULL;
     memcpy(feed->name, head->service, sizeof(feed->name));
     feed->labels = head->labels;
+    feed->held = head->held;
     feed->stale = true;
     feed->next = r->sampler->feeds;
     r->sampler->feeds = feed;
@@ -122,13 +136,32 @@ static struct sampler_process_feed *feed_of(struct receiving *r, const struct re
 static struct service *service_of(struct receiving *r, const struct sampler_process_feed *feed)
 {
     uint64_t now_ns = clock_mono_ns();
-    int64_t since_ns = (int64_t)(now_ns - r->services->begin_ns);
-    struct service *service = services_get_labelled(
-        r->services, feed->name, &feed->labels, clock_utc_ns() - since_ns, r->services->begin_ns);
+    const int64_t utc_ns = clock_utc_ns() - (int64_t)(now_ns - r->services->begin_ns);
+    struct service *service = feed->held.pid
+                                  ? services_hold(r->services, feed->held, feed->name,
+                                                  &feed->labels, utc_ns, r->services->begin_ns)
+                                  : services_get_labelled(r->services, feed->name, &feed->labels,
+                                                          utc_ns, r->services->begin_ns);
 
-    if (service)
-        service->users = 1;
+    if (!service)
+        return NULL;
+    service->users = 1;
+    if (service->held.pid && service->hold_end_ns == 0)
+        service->hold_end_ns = now_ns + HELD_MAX_NS;
     return service;
+}
+
+/* Nothing more comes of a process that was held. */
+static void end_held_feed(struct sampler_process *sampler, struct proc_id id)
+{
+    struct sampler_process_feed **link = &sampler->feeds, *feed;
+
+    while ((feed = *link) && !is_same_process(feed->held, id))
+        link = &feed->next;
+    if (!feed)
+        return;
+    *link = feed->next;
+    free_feed(feed);
 }
 
 /* Adds a piece to its service's profile. False: it makes no sense. */
@@ -192,8 +225,10 @@ static bool take_service_name(struct receiving *r, const void *bytes, size_t siz
 {
     struct report_named message;
 
-    if (!ipc_read(&message, sizeof(message), bytes, size))
+    if (!ipc_read(&message, sizeof(message), bytes, size) || !labels_are_good(&message.labels))
         return false;
+    if (message.ends_hold)
+        end_held_feed(r->sampler, message.id);
     message.service[sizeof(message.service) - 1] = '\0';
     message.named_by[sizeof(message.named_by) - 1] = '\0';
     r->callbacks->named(r->ctx, &message);

@@ -16,7 +16,7 @@
  * Decoder of one service's profile from one sampler.
  *
  * Cache: tables of names that a sampler has sent
- * Key:   name and labels of the service
+ * Key:   name and labels of the service, and the process if it is held
  * Ends:  with the sampler's process; after a lost piece with the next first one
  * Test:  tests/unit/pprof/test_feed.c: after_a_reset_all_is_new
  */
@@ -24,6 +24,7 @@ struct sampler_process_feed {
     char name[sizeof(
         ((struct target_profile *)NULL)->service)]; /* of the service, with its labels */
     struct labels labels;
+    struct proc_id held; /* the process whose rows are held; pid 0: none */
     struct pprof_delta_decoder decoder;
     bool stale; /* the decoder lost its tables: skip pieces until a first one comes */
     struct sampler_process_feed *next;

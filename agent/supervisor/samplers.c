@@ -326,6 +326,11 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     memset(&message, 0, sizeof(message));
     message.id = assignment->id;
     message.profile = assignment->profile;
+    if (assignment->settled) { /* another sampler is not to call it otherwise */
+        memcpy(message.profile.service, assignment->service, sizeof(message.profile.service));
+        memcpy(message.profile.named_by, assignment->named_by, sizeof(message.profile.named_by));
+        message.profile.declared = true;
+    }
     assignment->sent = true;
     f->opening_count++;
     send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));

@@ -141,12 +141,27 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     finder_reconsider(f->finder, settings->scan_ns, is_assigned_with_profile);
 }
 
+/* What was held joins the service of that name. */
+static void release(struct supervisor *f, struct service *held, const char *name,
+                    const struct labels *labels)
+{
+    const pid_t pid = held->held.pid;
+
+    if (!services_release(&f->services, held, name, labels))
+        log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its first seconds", (int)pid);
+}
+
 static void hear_named(void *ctx, const struct report_named *named)
 {
-    struct assignment *assignment = reported(ctx, named->id);
+    struct supervisor *f = ctx;
+    struct service *held = named->ends_hold ? services_held(&f->services, named->id) : NULL;
+    struct assignment *assignment = reported(f, named->id);
 
+    if (held)
+        release(f, held, named->service, &named->labels);
     if (!assignment)
         return;
+    assignment->settled |= named->ends_hold != 0;
     labels_clean(named->service, assignment->service, sizeof(assignment->service));
     labels_clean(named->named_by, assignment->named_by, sizeof(assignment->named_by));
 }
@@ -312,12 +327,25 @@ static size_t waiting(const struct supervisor *f)
     return count;
 }
 
+/* Delivers what is held of processes of which nothing was heard for long; in the end, of all. */
+static void release_overdue(struct supervisor *f, bool last, uint64_t now_ns)
+{
+    struct service *service, *next;
+
+    for (service = f->services.first; service; service = next) {
+        next = service->next;
+        if (service->held.pid && (last || now_ns >= service->hold_end_ns))
+            release(f, service, service->name, &service->labels);
+    }
+}
+
 /* All samplers have ended the interval, or are late: it is delivered. */
 static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
     struct service *service;
 
     apply_clock_step(&f->services, &f->utc);
+    release_overdue(f, last, now_ns);
     for (service = f->services.first; service; service = service->next) {
         if (!last && service_defer(service))
             continue;

@@ -241,25 +241,49 @@ def test_a_container_whose_cgroup_is_hidden_is_told_by_its_mounts(pystrobe, grou
     assert found[unit.pid] == found[plain.pid] == []
 
 
-def test_who_publishes_late_what_it_is_goes_on_as_that(agent, tmp_path):
+@pytest.fixture
+def publisher(tmp_path):
+    """A Python that publishes that it is late-shop once it is told to with "go"."""
     (tmp_path / "publisher.py").write_text(PUBLISHER)
     with subprocess.Popen([PYTHON, str(tmp_path / "publisher.py")], stdin=subprocess.PIPE, text=True,
-                          env=live.clean_environment()) as publisher:
-        try:
-            watching = agent(ini(tmp_path, "[target a]\ncmdline = HERE/publisher\n"
-                                 "service = ${otel:service.name:-${script}}\n"))
-            watching.wait_for([publisher.pid])
-            live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "publisher"), "a profile")
-            publisher.stdin.write("go\n")
-            publisher.stdin.flush()
-            live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "late-shop"), "its new name")
-            watching.stop()
-        finally:
-            publisher.kill()
+                          env=live.clean_environment()) as process:
+        yield process
+        process.kill()
 
+
+def publish(publisher):
+    publisher.stdin.write("go\n")
+    publisher.stdin.flush()
+
+
+PUBLISHED = "[target a]\ncmdline = HERE/publisher\nservice = ${otel:service.name:-${script}}\n"
+
+
+def test_who_says_in_its_first_seconds_what_it_is_has_no_other_name(agent, publisher, tmp_path):
+    watching = agent(ini(tmp_path, PUBLISHED))
+    watching.wait_for([publisher.pid])
+    time.sleep(1.2)  # an interval ends before it says so
+    publish(publisher)
+    live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "late-shop"), "a profile")
+    watching.stop()
+
+    assert not profiles.paths_in_store(tmp_path / "store", "publisher")
     assert len([line for line in watching.log if "process %d: sampling" % publisher.pid in line]) == 1
-    renamed = profiles.in_store(tmp_path / "store", "late-shop")
-    assert any(frame["func"] == "<module>" for sample in renamed[0]["samples"] for frame in sample["stack"])
+    lines = {frame["line"] for profile in profiles.in_store(tmp_path / "store", "late-shop")
+             for sample in profile["samples"] for frame in sample["stack"] if frame["func"] == "<module>"}
+    assert {PUBLISHER.split("\n").index("sys.stdin.readline()") + 1} <= lines  # what it did before is in it
+
+
+def test_who_says_later_what_it_is_keeps_its_name(agent, publisher, tmp_path):
+    watching = agent(ini(tmp_path, PUBLISHED))
+    watching.wait_for([publisher.pid])
+    live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "publisher"), "its first profile")
+    publish(publisher)
+    count = len(profiles.paths_in_store(tmp_path / "store", "publisher"))
+    live.wait_until(lambda: len(profiles.paths_in_store(tmp_path / "store", "publisher")) >= count + 7, "more of them")
+    watching.stop()
+
+    assert not profiles.paths_in_store(tmp_path / "store", "late-shop")
 
 
 def exec_late(agent, run, tmp_path):

@@ -122,7 +122,8 @@ static void note_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const str
 
 static void leaves_descriptors_to_those_that_are_sampled(void **state)
 {
-    static const struct engine_callbacks callbacks = {ignore_began, note_put_off, NULL};
+    static const struct engine_callbacks callbacks = {.began = ignore_began,
+                                                      .put_off = note_put_off};
     const struct target_profile profile = {.service = "shop", .rate_hz = 10};
     struct engine_settings settings = {.callbacks = &callbacks};
     struct rlimit before, few;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_service.c - a thread's stack becomes one row, told apart as finely as was asked. */
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/sampling/service.h"
@@ -345,6 +346,83 @@ static void tells_more_processes_apart_when_the_bound_is_raised(void **state)
     assert_int_equal(service_unseen_row(shop, TAG(301, SPLIT_PROCESS)), others);
 }
 
+static const struct labels no_labels;
+
+static struct service *hold(struct services *services, pid_t pid)
+{
+    return services_hold(services, (struct proc_id){pid, 7}, "shop", &no_labels, 50, 60);
+}
+
+static void holds_the_profile_of_a_process_by_itself(void **state)
+{
+    struct services *services = *state;
+    struct service *held = hold(services, PID);
+
+    assert_non_null(held);
+    assert_ptr_not_equal(service_in(state), held);
+    assert_ptr_equal(hold(services, PID), held);
+    assert_ptr_equal(services_held(services, (struct proc_id){PID, 7}), held);
+    assert_null(services_held(services, (struct proc_id){PID, 8}));
+    assert_ptr_not_equal(hold(services, PID + 1), held);
+    assert_true(service_defer(held)); /* as long as it is held */
+    assert_true(service_defer(held));
+    services_trim(services);
+    assert_ptr_equal(hold(services, PID), held);
+}
+
+/* A stack of its own for each number. */
+static uint32_t numbered_row(struct service *service, uint32_t number)
+{
+    uint32_t room[SERVICE_DEPTH_MAX];
+    struct service_stack stack = {room, 0};
+    char name[16];
+
+    (void)snprintf(name, sizeof(name), "f%u", (unsigned)number);
+    assert_int_equal(service_stack_name(service, &stack, name), PPROF_OK);
+    return service_stack_row(service, &stack, NULL, TAG(PID, SPLIT_NONE));
+}
+
+static void releases_what_was_held_into_the_service_of_a_name(void **state)
+{
+    enum { ROWS = 20000 }; /* several pieces */
+    const int64_t values[VALUES] = {[VALUE_SAMPLES] = 1, [VALUE_CPU] = 5};
+    struct services *services = *state;
+    struct service *held = hold(services, PID), *late = services_get(services, "late", 3, 4), *made;
+    uint32_t i;
+
+    assert_non_null(held);
+    assert_non_null(late);
+    for (i = 0; i < ROWS; i++)
+        pprof_add(held->profile, numbered_row(held, i), values);
+    pprof_add(late->profile, numbered_row(late, 0), values);
+    assert_true(services_release(services, held, "late", &no_labels));
+    assert_null(services_held(services, (struct proc_id){PID, 7}));
+    assert_int_equal(pprof_total(late->profile, VALUE_SAMPLES), ROWS + 1);
+    assert_int_equal(pprof_total(late->profile, VALUE_CPU), 5 * (ROWS + 1));
+    assert_int_equal(late->start_utc_ns, 3);
+
+    held = hold(services, PID);
+    assert_true(services_release(services, held, "first", &no_labels));
+    made = services_get(services, "first", 90, 91);
+    assert_int_equal(made->start_utc_ns, 50); /* from when on it was held */
+    assert_int_equal(services->count, 3);
+}
+
+static void holds_a_bounded_number_of_profiles(void **state)
+{
+    struct services *services = *state;
+    struct service *shop = service_in(state);
+    pid_t pid;
+
+    for (pid = 1; pid <= SERVICES_HELD_MAX; pid++)
+        assert_ptr_not_equal(hold(services, pid), shop);
+    assert_ptr_equal(hold(services, pid), shop);
+    services_discard(services, services_held(services, (struct proc_id){1, 7}));
+    assert_ptr_not_equal(hold(services, pid), shop);
+    services->max = 2; /* which those that are held do not count for */
+    assert_string_equal(services_get(services, "other", 5, 6)->name, "other");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -354,6 +432,9 @@ int main(void)
         TEST(puts_services_beyond_the_bound_into_one),
         TEST(ends_services_that_nobody_uses),
         TEST(holds_the_profile_of_a_hang_for_one_end_of_an_interval),
+        TEST(holds_the_profile_of_a_process_by_itself),
+        TEST(releases_what_was_held_into_the_service_of_a_name),
+        TEST(holds_a_bounded_number_of_profiles),
         TEST(bounds_how_many_processes_it_tells_apart),
         TEST(tells_more_processes_apart_when_the_bound_is_raised),
         TEST(puts_all_into_one_row_without_a_split),
