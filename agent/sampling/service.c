@@ -102,7 +102,7 @@ static struct service *service_new(const char *name, const struct labels *labels
     return NULL;
 }
 
-static bool is_full(const struct services *services)
+static bool has_no_room(const struct services *services)
 {
     return services->max && services->count - services->held >= services->max;
 }
@@ -131,7 +131,7 @@ struct service *services_get_labelled(struct services *services, const char *nam
         if (!service->held.pid && strcmp(service->name, name) == 0 &&
             labels_equal(&service->labels, labels))
             return service;
-    if (is_full(services) && strcmp(name, others) != 0)
+    if (has_no_room(services) && strcmp(name, others) != 0)
         return services_get(services, others, utc_ns, now_ns);
     return add_service(services, name, labels, utc_ns, now_ns);
 }
@@ -183,7 +183,7 @@ static void unlink_held(struct services *services, struct service *held)
 }
 
 /* Adds what a profile has to another; what that has no room for, to its overflow row. */
-static bool merge(struct service *into, const struct service *from)
+static bool merge_service(struct service *into, const struct service *from)
 {
     enum { PIECE = 64 << 10 };
     struct pprof_delta_encoder encoder = {0};
@@ -214,7 +214,7 @@ bool services_release(struct services *services, struct service *held, const cha
 
     unlink_held(services, held);
     service = services_get_labelled(services, name, labels, held->start_utc_ns, held->start_ns);
-    merged = service && merge(service, held);
+    merged = service && merge_service(service, held);
     if (service && service->period_ns == 0)
         service->period_ns = held->period_ns;
     if (service && service->python[0] == '\0')
