@@ -494,13 +494,15 @@ static int wait_for_engine_events(struct engine *e, uint64_t until_ns, struct ep
 
 /*
  * Sleeps where the next sample is best taken: see cpy_pin_cpu. To get there can take some
- * milliseconds; with other targets to look after it is done only if there is time for that.
+ * milliseconds; with other targets to look after it is done only if there is time for that. Not for
+ * a process that rests: its CPU clock says so from everywhere.
  */
 static void pin_cpu(struct engine *e, struct target *next)
 {
     if (e->pinned != next)
         unpin_cpu(e);
-    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + PIN_NS))
+    if (!next || process_ticks(&next->process) > 1 ||
+        (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + PIN_NS))
         return;
     e->pinned = cpy_pin_cpu(next->process.target) ? next : NULL;
 }
