@@ -9,6 +9,9 @@
 
 /* How often samplers are looked at: one that is blocked is known after a third of a second. */
 #define LOOK_NS (60 * NS_PER_MS)
+/* The same while those that run have nothing to do, and while none runs. */
+#define LOOK_AT_RESTING_NS (250 * NS_PER_MS)
+#define LOOK_AT_NONE_NS    NS_PER_S
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
@@ -333,6 +336,8 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     }
     assignment->sent = true;
     f->opening_count++;
+    if (f->look_ns > clock_mono_ns() + LOOK_NS)
+        f->look_ns = clock_mono_ns() + LOOK_NS;
     send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
     if (isfinite(assignment->share_ns))
         send_share(f, assignment->sampler, assignment->profile.owner, assignment->share_ns);
@@ -386,6 +391,25 @@ void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint
     look_after(f, assignment, now_ns);
 }
 
+/* How long nothing is looked at after a look. */
+static uint64_t look_after_ns(const struct supervisor *f, uint64_t now_ns)
+{
+    uint64_t ns = LOOK_AT_NONE_NS;
+    size_t i;
+
+    for (i = 0; i < f->assignments.count; i++)
+        if (!f->assignments.items[i].sent)
+            return LOOK_NS;
+    for (i = 0; i < SAMPLERS; i++) {
+        if (!sampler_process_runs(&f->samplers[i]))
+            continue;
+        if (!child_process_rests(&f->samplers[i].child, now_ns))
+            return LOOK_NS;
+        ns = LOOK_AT_RESTING_NS;
+    }
+    return ns;
+}
+
 void supervisor_look(struct supervisor *f, uint64_t now_ns)
 {
     (void)child_process_reap(now_ns);
@@ -394,5 +418,5 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
     f->opening_count = assignments_opening(&f->assignments);
     for (size_t i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
-    f->look_ns = now_ns + LOOK_NS;
+    f->look_ns = now_ns + look_after_ns(f, now_ns);
 }

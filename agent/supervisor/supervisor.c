@@ -450,7 +450,7 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
             end_supervisor_interval(f, false, now_ns);
-        until = earlier(finder_next_ns(f->finder), f->look_ns);
+        until = earlier(finder_next_ns(f->finder), earlier(f->look_ns, f->budget_ns));
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
         if (wait_for_sampler_messages(f, earlier(until, deadline_ns), out_signal))
             return ENGINE_SIGNAL;
