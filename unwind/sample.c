@@ -398,7 +398,8 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
         sched_idle_was_read(&thread->cached->sched_idle);
     else if (thread->cached->whole &&
              (thread->cached->set.room > SCHED_IDLE_BYTES || t->list.thread_count == 1))
-        sched_idle_note(&thread->cached->sched_idle, t->process.proc_fd, out.tid, out.same);
+        sched_idle_note(&thread->cached->sched_idle, &t->scratch->stat_files, t->process.proc_fd,
+                        out.tid, out.same);
     thread->cached->out = out;
     thread->cached->frame = thread->words.current_frame;
     each(ctx, &out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.c - memory that targets need only during a sample; of one target, or shared. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "unwind/target.h"
 
@@ -12,12 +13,22 @@ static bool make_stack(struct cached_stack *stack)
     return thread_cache_reserve(&nowhere, stack, CPY_DEPTH_MAX);
 }
 
+/* A part of the descriptors that there may be; each process needs some. */
+static size_t stat_files_max(void)
+{
+    enum { PART = 8 };
+    const long limit = sysconf(_SC_OPEN_MAX) / PART;
+
+    return limit < 1 ? 1 : limit < SCHED_IDLE_FILES_MAX ? (size_t)limit : SCHED_IDLE_FILES_MAX;
+}
+
 struct cpy_scratch *cpy_scratch_new(void)
 {
     struct cpy_scratch *scratch = calloc(1, sizeof(*scratch));
 
     if (!scratch)
         return NULL;
+    scratch->stat_files.max = stat_files_max();
     scratch->walk = walk_scratch_new();
     scratch->raw = malloc(sizeof(*scratch->raw));
     scratch->addrs = malloc(CPY_DEPTH_MAX * sizeof(*scratch->addrs));
@@ -33,6 +44,7 @@ void cpy_scratch_free(struct cpy_scratch *scratch)
 {
     if (!scratch)
         return;
+    sched_idle_files_finish(&scratch->stat_files);
     walk_scratch_free(scratch->walk);
     free(scratch->raw);
     free(scratch->addrs);

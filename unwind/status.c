@@ -59,7 +59,8 @@ bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t ti
     struct proc_sched before, after;
     struct proc_stat stat;
 
-    if (!sched_idle_is_ready(sched_idle, t->process.proc_fd, tid, &t->running.wake))
+    if (!sched_idle_is_ready(sched_idle, &t->scratch->stat_files, t->process.proc_fd, tid,
+                             &t->running.wake))
         return false;
     if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
         proc_sched_reread(sched_idle->fd, &before) != PROC_OK)

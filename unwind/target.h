@@ -52,6 +52,7 @@ struct cpy_scratch {
     struct cpy_frame *frames;      /* owned: CPY_DEPTH_MAX: a stack of several parts */
     struct cached_stack stack;     /* owned: for a stack that the thread cache has no room for */
     struct bpf_reader *bpf_reader; /* owned; NULL: not asked for, or not possible */
+    struct sched_idle_files stat_files;
 };
 
 /* The process, and what reads it. */

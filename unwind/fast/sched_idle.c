@@ -10,10 +10,6 @@
 /* A thread that waits for less than this part of its CPU time waits only because of sampling. */
 enum { WAIT_PART = 8, SKIP_MAX = 64 };
 
-/* Looks in a row that find a thread not running, after which its stat is closed: with thousands of
- * threads descriptors are scarce, and most threads sleep. */
-enum { IDLE_MAX = 8 };
-
 /*
  * A thread whose CPU time and waiting time add up to the time between two looks has not slept
  * between them, and runs. Each look is up to some microseconds later than the moment when its CPU
@@ -23,15 +19,43 @@ enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
 void sched_idle_init(struct sched_idle *sched_idle)
 {
-    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX, .cpu = -1};
+    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .cpu = -1};
+}
+
+static void close_stat(struct sched_idle *sched_idle)
+{
+    if (sched_idle->stat_fd >= 0)
+        (void)close(sched_idle->stat_fd);
+    if (sched_idle->kept)
+        *sched_idle->kept = NULL;
+    sched_idle->stat_fd = -1;
+    sched_idle->kept = NULL;
+}
+
+/* Gives an open stat a place, which another may have to leave. */
+static void keep_stat(struct sched_idle *sched_idle, struct sched_idle_files *files)
+{
+    struct sched_idle **place = &files->open[files->next];
+
+    files->next = (files->next + 1) % files->max;
+    if (*place)
+        close_stat(*place);
+    *place = sched_idle;
+    sched_idle->kept = place;
+}
+
+void sched_idle_files_finish(struct sched_idle_files *files)
+{
+    for (size_t i = 0; i < files->max; i++)
+        if (files->open[i])
+            close_stat(files->open[i]);
 }
 
 void sched_idle_finish(struct sched_idle *sched_idle)
 {
     if (sched_idle->fd >= 0)
         (void)close(sched_idle->fd);
-    if (sched_idle->stat_fd >= 0)
-        (void)close(sched_idle->stat_fd);
+    close_stat(sched_idle);
     sched_idle_init(sched_idle);
 }
 
@@ -67,21 +91,20 @@ static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_
     return true;
 }
 
-static char read_sched_state(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
+static char read_sched_state(struct sched_idle *sched_idle, struct sched_idle_files *files,
+                             int proc_fd, pid_t tid)
 {
     struct proc_stat stat;
 
-    if (sched_idle->stat_fd < 0)
+    if (sched_idle->stat_fd < 0) {
         sched_idle->stat_fd = open_thread_file(sched_idle, proc_fd, tid, "stat");
+        if (sched_idle->stat_fd >= 0)
+            keep_stat(sched_idle, files);
+    }
     if (proc_stat_reread(sched_idle->stat_fd, &stat) != PROC_OK)
         return '?';
     sched_idle->only_thread = stat.threads == 1;
     sched_idle->cpu = stat.cpu;
-    sched_idle->idle = stat.state == 'R' ? 0 : sched_idle->idle + 1;
-    if (sched_idle->idle > IDLE_MAX) {
-        (void)close(sched_idle->stat_fd);
-        sched_idle->stat_fd = -1;
-    }
     return stat.state;
 }
 
@@ -123,8 +146,8 @@ static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_
            difference <= SLIGHT_NS + passed / SLIGHT_PART;
 }
 
-bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
-                         const struct sched_idle_wake *wake)
+bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                         pid_t tid, const struct sched_idle_wake *wake)
 {
     const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
     char state;
@@ -137,7 +160,7 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
         sched_idle->cpu = wake->cpu;
         return true;
     }
-    state = read_sched_state(sched_idle, proc_fd, tid);
+    state = read_sched_state(sched_idle, files, proc_fd, tid);
     note_awake(sched_idle,
                counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
     if (state == 'S' || state == 'D') {
@@ -161,7 +184,8 @@ void sched_idle_was_read(struct sched_idle *sched_idle)
     sched_idle->stale = false;
 }
 
-void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool same)
+void sched_idle_note(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                     pid_t tid, bool same)
 {
     bool slept = sched_idle->asleep;
     char state;
@@ -170,7 +194,7 @@ void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool
     if (slept || !same || sched_idle->looks_skipped++ < sched_idle->looks_to_skip ||
         !read_sched_counters(sched_idle, proc_fd, tid))
         return;
-    state = read_sched_state(sched_idle, proc_fd, tid);
+    state = read_sched_state(sched_idle, files, proc_fd, tid);
     if (state == 'S' || state == 'D')
         fall_asleep(sched_idle, proc_fd, tid);
     sched_idle->looks_skipped = 0;

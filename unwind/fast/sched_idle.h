@@ -28,10 +28,10 @@ enum { SCHED_IDLE_BYTES = 8192 }; /* size of a stack from which on reading the c
  * Test:  tests/unit/unwind/fast/test_sched_idle.c: ends_with_the_thread
  */
 struct sched_idle {
-    int fd;           /* owned: schedstat of the thread; -1: not open */
-    int stat_fd;      /* owned: stat of the thread, if it runs often; -1: not open */
-    unsigned idle;    /* reads of stat in a row that did not find the thread running */
-    bool asleep;      /* it slept when `turns` was read */
+    int fd;                   /* owned: schedstat of the thread; -1: not open */
+    int stat_fd;              /* owned: stat of the thread; -1: not open */
+    struct sched_idle **kept; /* where sched_idle_files has it while that is open; else NULL */
+    bool asleep;              /* it slept when `turns` was read */
     bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
     bool read;        /* its stack was read while it slept */
     bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
@@ -47,6 +47,23 @@ struct sched_idle {
     unsigned looks_to_skip;   /* calls of sched_idle_note between two reads of stat: a backoff */
     unsigned looks_skipped;   /* since the last read of stat */
 };
+
+enum { SCHED_IDLE_FILES_MAX = 256 };
+
+/*
+ * The stat files that stay open, of all threads that share this. With thousands of threads
+ * descriptors are scarce, and most threads sleep: one that is asked again and again keeps its file,
+ * and the one that was opened first makes room.
+ *
+ * Shape: all zero but `max`: none is open; sched_idle_files_finish before it goes.
+ */
+struct sched_idle_files {
+    struct sched_idle *open[SCHED_IDLE_FILES_MAX]; /* borrowed; NULL: nobody's */
+    size_t next;                                   /* place that is given away next */
+    size_t max; /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
+};
+
+void sched_idle_files_finish(struct sched_idle_files *files);
 
 /*
  * Wake-up of the calling thread on a CPU: the kernel updated the counters of the thread that it
@@ -73,8 +90,8 @@ bool sched_idle_since_look(struct sched_idle *sched_idle);
  * Cost: reads schedstat (0.4 us warm), and stat (1.2 us), unless the thread slept on, or its
  *       counters account for all the time since it was preempted last.
  */
-bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
-                         const struct sched_idle_wake *wake);
+bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                         pid_t tid, const struct sched_idle_wake *wake);
 
 /* Updates the counters of a thread that is known to run on `cpu` now. */
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu);
@@ -87,6 +104,7 @@ void sched_idle_was_read(struct sched_idle *sched_idle);
  * from time to time whether the thread sleeps. `same`: its stack was as before. `proc_fd` is the
  * process's /proc directory.
  */
-void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool same);
+void sched_idle_note(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                     pid_t tid, bool same);
 
 #endif

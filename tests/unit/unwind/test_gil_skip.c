@@ -258,7 +258,7 @@ static struct thread *lay_to_sleep(struct fake_process *f)
 
     if (thread_counts(thread).turns == 0)
         skip(); /* the kernel does not count */
-    sched_idle_note(sched_idle, thread->proc_fd, thread->tid, true);
+    sched_idle_note(sched_idle, &t->scratch->stat_files, thread->proc_fd, thread->tid, true);
     assert_true(sched_idle->asleep);
     return thread;
 }

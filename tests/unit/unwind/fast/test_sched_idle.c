@@ -7,7 +7,8 @@
 struct fixture {
     struct thread *thread;
     struct sched_idle sched_idle;
-    struct sched_idle_wake wake; /* nobody woke up */
+    struct sched_idle_files files; /* one at most */
+    struct sched_idle_wake wake;   /* nobody woke up */
 };
 
 static int set_up(void **state)
@@ -16,6 +17,7 @@ static int set_up(void **state)
 
     assert_non_null(f);
     f->thread = thread_new();
+    f->files.max = 1;
     sched_idle_init(&f->sched_idle);
     *state = f;
     return 0;
@@ -38,12 +40,13 @@ static bool counts(const struct fixture *f)
 
 static void note(struct fixture *f, bool same)
 {
-    sched_idle_note(&f->sched_idle, f->thread->proc_fd, f->thread->tid, same);
+    sched_idle_note(&f->sched_idle, &f->files, f->thread->proc_fd, f->thread->tid, same);
 }
 
 static bool is_ready(struct fixture *f)
 {
-    return sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, f->thread->tid, &f->wake);
+    return sched_idle_is_ready(&f->sched_idle, &f->files, f->thread->proc_fd, f->thread->tid,
+                               &f->wake);
 }
 
 /* Its stack was read twice while it slept. */
@@ -179,10 +182,10 @@ static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
 {
     struct fixture *f = *state;
 
-    assert_false(sched_idle_is_ready(&f->sched_idle, -1, f->thread->tid, &f->wake));
-    assert_false(sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, 0, &f->wake));
-    sched_idle_note(&f->sched_idle, -1, f->thread->tid, true);
-    sched_idle_note(&f->sched_idle, f->thread->proc_fd, 0, true);
+    assert_false(sched_idle_is_ready(&f->sched_idle, &f->files, -1, f->thread->tid, &f->wake));
+    assert_false(sched_idle_is_ready(&f->sched_idle, &f->files, f->thread->proc_fd, 0, &f->wake));
+    sched_idle_note(&f->sched_idle, &f->files, -1, f->thread->tid, true);
+    sched_idle_note(&f->sched_idle, &f->files, f->thread->proc_fd, 0, true);
     assert_false(sched_idle_since_read(&f->sched_idle));
     assert_int_equal(f->sched_idle.fd, -1);
 }
@@ -214,21 +217,27 @@ static void knows_that_a_thread_waits_for_a_cpu(void **state)
     assert_true(f->sched_idle.queued);
 }
 
-static void keeps_one_file_of_a_thread_that_sleeps(void **state)
+static void opens_no_more_stat_files_than_may_be_open(void **state)
 {
     struct fixture *f = *state;
     const size_t before = thread_files();
+    struct sched_idle other;
     int i;
 
-    for (i = 0; i < 20; i++) {
-        note(f, i % 3 != 0);
-        (void)is_ready(f);
-        (void)sched_idle_since_read(&f->sched_idle);
-        assert_int_equal(thread_files(), before + 1);
+    sched_idle_init(&other);
+    for (i = 0; i < 20; i++) { /* there is room for one */
+        assert_false(is_ready(f));
+        assert_int_equal(thread_files(), before + (i == 0 ? 2 : 3));
+        assert_false(
+            sched_idle_is_ready(&other, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake));
+        assert_int_equal(thread_files(), before + 3);
     }
+    sched_idle_files_finish(&f->files);
+    assert_int_equal(thread_files(), before + 2);
+    assert_false(is_ready(f));
     sched_idle_finish(&f->sched_idle);
-    assert_int_equal(thread_files(), before);
     sched_idle_finish(&f->sched_idle); /* once more is fine */
+    sched_idle_finish(&other);
     assert_int_equal(thread_files(), before);
 }
 
@@ -260,7 +269,7 @@ int main(void)
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
         TEST(knows_that_a_thread_waits_for_a_cpu),
-        TEST(keeps_one_file_of_a_thread_that_sleeps),
+        TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
     };
 

@@ -9,6 +9,7 @@ enum { TID = 7, CPU = 3, MS = 1000000 };
 
 struct fixture {
     struct sched_idle sched_idle;
+    struct sched_idle_files files;
     int proc_fd;
 };
 
@@ -38,7 +39,7 @@ static bool is_ready(struct fixture *f, uint64_t woke_ns)
 {
     const struct sched_idle_wake wake = {.woke_ns = woke_ns, .cpu = CPU};
 
-    return sched_idle_is_ready(&f->sched_idle, f->proc_fd, TID, &wake);
+    return sched_idle_is_ready(&f->sched_idle, &f->files, f->proc_fd, TID, &wake);
 }
 
 /* It was seen to run where we woke up after 10 ms, when it had taken 5 ms; its stat says from then
@@ -52,6 +53,7 @@ static int set_up(void **state)
     tree_directory("task");
     tree_directory("task/7");
     f->proc_fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    f->files.max = 1;
     sched_idle_init(&f->sched_idle);
     has_taken(4 * MS, 1 * MS, 10);
     stat_says('R', CPU);
