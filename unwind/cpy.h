@@ -322,6 +322,12 @@ bool cpy_pin_cpu(struct cpy_target *target);
  */
 void cpy_woke(struct cpy_target *target, uint64_t now_ns);
 
+/*
+ * To be called before each sample: the CPU time of the process, read just before, and the time of
+ * that. It saves a system call for each thread that waits: see cpu_account.h. 0: not known.
+ */
+void cpy_note_cpu(struct cpy_target *target, uint64_t cpu_ns, uint64_t now_ns);
+
 /* Restores the affinity and the priority of the calling thread. */
 void cpy_unpin_cpu(struct cpy_target *target);
 

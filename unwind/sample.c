@@ -268,8 +268,9 @@ static bool was_interrupted(const struct cpy_target *t, pid_t tid)
 }
 
 /* Finds out whether a thread is on a CPU, and what it took so far. */
-static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, struct cpy_thread *out)
+static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_thread *out)
 {
+    struct sched_idle *sched_idle = &cached->sched_idle;
     const uint64_t before_ns = sched_idle->cpu_ns;
 
     sched_idle->is_short = false;
@@ -285,6 +286,7 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
         t->running.seen_tid = out->tid;
         t->running.seen_cpu = sched_idle->cpu;
     }
+    cpu_account_add(&t->cpu_account, cached, out->status & CPY_STATUS_CPU);
     out->cpu_ns = sched_idle->cpu_ns;
     out->wait_ns = sched_idle->wait_ns;
 }
@@ -321,7 +323,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (target_asks_cpu(t))
-        ask_kernel(t, &thread->cached->sched_idle, out);
+        ask_kernel(t, thread->cached, out);
     if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
         return CPY_NOMEM;
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
@@ -407,16 +409,16 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
 }
 
 /* Gives a thread that cannot have run Python code since the sample before. */
-static void give_cached(struct cpy_target *t, const struct listed *thread, each_thread *each,
-                        void *ctx)
+static void give_cached(struct cpy_target *t, const struct listed *thread, bool ask,
+                        each_thread *each, void *ctx)
 {
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (target_asks_cpu(t) && (t->gil_skip.active || !cached->sleeps))
-        ask_kernel(t, &cached->sched_idle, out);
+    if (ask)
+        ask_kernel(t, cached, out);
     out->still = true;
     out->same = put_name(t, thread, out);
     each(ctx, out);
@@ -448,11 +450,65 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     return true;
 }
 
+/* A sample of all threads: one that sleeps on is not read, and all have been asked. */
+static enum cpy_rc give_listed(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    enum cpy_rc rc = CPY_OK;
+    struct listed *thread;
+
+    for (size_t i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
+        thread = &t->list.threads[i];
+        if (sleeps_on(t, thread)) /* which its counters have just said */
+            give_cached(t, thread, target_asks_cpu(t) && !thread->cached->sleeps, each, ctx);
+        else if (t->process.mem->reads >= t->process.reads_limit)
+            rc = CPY_RACED;
+        else if (!thread->joined)
+            rc = give_read(t, thread, each, ctx);
+        cpu_account_add(&t->cpu_account, thread->cached, false);
+    }
+    if (rc == CPY_OK)
+        cpu_account_close(&t->cpu_account);
+    return rc;
+}
+
+/* A GIL-skip sample: those that ran Python, and those that used CPU time when they were asked last;
+ * all, unless the process's CPU time can show that the others need not be asked. */
+static enum cpy_rc give_active(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    const bool all = !target_asks_cpu(t) || t->cpu_account.process_ns == 0;
+    enum cpy_rc rc = CPY_OK;
+    struct listed *thread;
+
+    for (size_t i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
+        thread = &t->list.threads[i];
+        thread->cached->given = all || thread->ran || thread->cached->used_cpu ||
+                                thread->cached->out.status & CPY_STATUS_CPU;
+        if (thread->ran && t->process.mem->reads >= t->process.reads_limit)
+            rc = CPY_RACED;
+        else if (thread->ran)
+            rc = give_read(t, thread, each, ctx);
+        else if (thread->cached->given)
+            give_cached(t, thread, target_asks_cpu(t), each, ctx);
+    }
+    return rc;
+}
+
+/* The others of a GIL-skip sample; they are asked if one of them may have used CPU time. */
+static void give_parked(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    const bool ask = target_asks_cpu(t) && cpu_account_is_open(&t->cpu_account);
+
+    for (size_t i = 0; i < t->list.thread_count; i++)
+        if (!t->list.threads[i].cached->given)
+            give_cached(t, &t->list.threads[i], ask, each, ctx);
+    if (ask)
+        cpu_account_close(&t->cpu_account);
+}
+
 /* Reads and gives all threads. */
 static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
-    struct listed *thread;
 
     t->tasks.awaiters_fetched = t->names.fetched = false;
     t->gil_skip.active = gil_skip_begin(t);
@@ -467,15 +523,10 @@ static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, v
         t->stats.threads += t->list.thread_count - t->gil_skip.ran_count;
         t->stats.threads_kept += t->list.thread_count - t->gil_skip.ran_count;
     }
-    for (size_t i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
-        thread = &t->list.threads[i];
-        if (t->gil_skip.active ? !thread->ran : sleeps_on(t, thread))
-            give_cached(t, thread, each, ctx);
-        else if (t->process.mem->reads >= t->process.reads_limit)
-            rc = CPY_RACED;
-        else if (!thread->joined)
-            rc = give_read(t, thread, each, ctx);
-    }
+    if (rc == CPY_OK)
+        rc = t->gil_skip.active ? give_active(t, each, ctx) : give_listed(t, each, ctx);
+    if (rc == CPY_OK && t->gil_skip.active)
+        give_parked(t, each, ctx);
     if (rc == CPY_OK)
         gil_skip_end(t);
     else
@@ -572,6 +623,11 @@ enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
         give_asleep(t, &t->list.threads[i], each, ctx);
     target_end(t);
     return known ? CPY_OK : CPY_RACED;
+}
+
+void cpy_note_cpu(struct cpy_target *t, uint64_t cpu_ns, uint64_t now_ns)
+{
+    cpu_account_begin(&t->cpu_account, cpu_ns, now_ns);
 }
 
 void cpy_trim(struct cpy_target *t)

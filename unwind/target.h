@@ -4,6 +4,7 @@
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
+#include "unwind/cpu_account.h"
 #include "unwind/fast/cpu_pin.h"
 #include "unwind/fast/memo.h"
 #include "unwind/locate/find.h"
@@ -184,6 +185,7 @@ struct cpy_target {
     struct target_cache cache;
     struct target_list list;
     struct target_gil_skip gil_skip;
+    struct cpu_account cpu_account;
     struct target_names names;
     struct target_tasks tasks;
     struct cpu_pin cpu_pin; /* CPU affinity of the calling thread */

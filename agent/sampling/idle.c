@@ -84,11 +84,24 @@ static bool cheap_check(struct process *p, uint64_t now_ns)
     return true;
 }
 
+/* True if it has run since the last sample. Of one with few threads that was seen to run the clock
+ * is not asked. */
+static bool has_run(struct process *p, uint64_t now_ns)
+{
+    enum { FEW_THREADS = 4 };
+    const bool runs = p->idle.runs;
+
+    if (runs && p->thread_count < FEW_THREADS)
+        return true;
+    p->idle.clock_read_ns = p->has_clock ? now_ns : 0;
+    return idle_clock_moved(p) || runs;
+}
+
 uint64_t idle_sample_weight(struct process *p, uint64_t now_ns, bool alone)
 {
     uint64_t weight = p->idle.ticks;
 
-    if (p->idle.runs || idle_clock_moved(p)) {
+    if (has_run(p, now_ns)) {
         trust_cheap_checks(p);
         p->idle.moved_ns = now_ns;
         p->idle.goes_on = false;

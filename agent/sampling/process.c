@@ -604,6 +604,8 @@ static enum cpy_rc read_process_threads(struct sampling *sampling)
         p->names_ns = sampling->now_ns;
         cpy_look_at_names(p->target);
     }
+    cpy_note_cpu(p->target, p->idle.clock_read_ns == sampling->now_ns ? p->cpu_ns : 0,
+                 sampling->now_ns);
     if (known)
         rc = cpy_replay_last(p->target, each_thread, sampling);
     if (rc != CPY_OK)

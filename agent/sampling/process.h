@@ -107,6 +107,7 @@ struct process_idle {
     uint64_t ticks;    /* ticks that the next sample counts for */
     uint64_t cheap_checks, cheap_check_ticks; /* since the last full check; their ticks */
     uint64_t cheap_check_ns;                  /* monotonic: the last of them */
+    uint64_t clock_read_ns; /* monotonic: the sample before which the CPU clock was read last */
     bool runs;    /* a thread ran in the last sample: the clock has moved since in any case */
     bool goes_on; /* idle since before the end of the last interval, with all threads known */
 };

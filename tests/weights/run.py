@@ -42,7 +42,7 @@ SHORT = [("python", 1, 1, 0.1), ("python", 1, 5, 0.5), ("python", 50, 5, 0.01), 
 def find_python():
     """The newest Python that is there and runs outside of a root of its own."""
     found = [json.loads(line) for line in open(os.environ["PYSTROBE_PYTHONS"], encoding="ascii")]
-    plain = [row for row in found if not row["root"] and not row["debug"] and not row["free_threaded"]]
+    plain = [row for row in found if "exe" in row and not row["root"] and not row["debug"] and not row["free_threaded"]]
     return max(plain, key=lambda row: [int(part) for part in row["version"].split(".")])["exe"]
 
 

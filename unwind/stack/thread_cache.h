@@ -75,6 +75,9 @@ struct cached {
     struct sched_idle sched_idle; /* whether it has run since */
     struct cached_stack stack;    /* its last stack */
     struct cpy_thread out;        /* what the last sample gave of it */
+    uint64_t counted_ns;          /* its CPU time when it was asked last: see cpu_account.h */
+    bool used_cpu;                /* it had used some then, since the time before */
+    bool given;                   /* this sample has given it */
     bool whole;                   /* `out` is complete, and valid until the thread runs */
     cpy_addr frame;               /* its innermost frame when its stack was read */
     bool sleeps;                  /* it was found not to have run, before this full sample */
