@@ -86,7 +86,7 @@ static bool cheap_check(struct process *p, uint64_t now_ns)
 
 /* True if it has run since the last sample. Of one with few threads that was seen to run the clock
  * is not asked. */
-static bool has_run(struct process *p, uint64_t now_ns)
+static bool process_has_run(struct process *p, uint64_t now_ns)
 {
     enum { FEW_THREADS = 4 };
     const bool runs = p->idle.runs;
@@ -101,7 +101,7 @@ uint64_t idle_sample_weight(struct process *p, uint64_t now_ns, bool alone)
 {
     uint64_t weight = p->idle.ticks;
 
-    if (has_run(p, now_ns)) {
+    if (process_has_run(p, now_ns)) {
         trust_cheap_checks(p);
         p->idle.moved_ns = now_ns;
         p->idle.goes_on = false;

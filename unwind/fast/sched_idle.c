@@ -22,7 +22,7 @@ void sched_idle_init(struct sched_idle *sched_idle)
     *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .cpu = -1};
 }
 
-static void close_stat(struct sched_idle *sched_idle)
+static void close_kept_stat(struct sched_idle *sched_idle)
 {
     if (sched_idle->stat_fd >= 0)
         (void)close(sched_idle->stat_fd);
@@ -39,7 +39,7 @@ static void keep_stat(struct sched_idle *sched_idle, struct sched_idle_files *fi
 
     files->next = (files->next + 1) % files->max;
     if (*place)
-        close_stat(*place);
+        close_kept_stat(*place);
     *place = sched_idle;
     sched_idle->kept = place;
 }
@@ -48,14 +48,14 @@ void sched_idle_files_finish(struct sched_idle_files *files)
 {
     for (size_t i = 0; i < files->max; i++)
         if (files->open[i])
-            close_stat(files->open[i]);
+            close_kept_stat(files->open[i]);
 }
 
 void sched_idle_finish(struct sched_idle *sched_idle)
 {
     if (sched_idle->fd >= 0)
         (void)close(sched_idle->fd);
-    close_stat(sched_idle);
+    close_kept_stat(sched_idle);
     sched_idle_init(sched_idle);
 }
 
