@@ -17,6 +17,7 @@ import profiles  # noqa: E402
 
 SECONDS = 600
 INTERVAL_S = 2
+HELD_S = 5  # how long samples of a new process are held, until it is settled what it is called
 SLACK_S = 2.5  # the emulator is slow, and an interval may end so much later
 
 
@@ -43,7 +44,8 @@ def test_no_profile_is_longer_than_what_passed_and_no_time_is_lost(seen):
     events, _, found = seen
     durations = [profile["duration_ns"] / 1e9 for profile in found]
 
-    assert max(durations) < INTERVAL_S + SLACK_S
+    assert durations[0] < HELD_S + INTERVAL_S + SLACK_S
+    assert max(durations[1:]) < INTERVAL_S + SLACK_S
     assert mono_s(events, "begin", "end") < sum(durations) < mono_s(events, "begin", "end") + 60
 
 
