@@ -478,6 +478,15 @@ static void parse_joined(const char *text, struct cmdline_program *out)
     }
 }
 
+/* True if the program says of itself what it is: in place of all arguments or, as Apache's mod_wsgi
+ * does, of the first one. */
+static bool is_titled(const char *const *argv)
+{
+    const bool known = find_text(command_titles, argv[0]) != NULL;
+
+    return argv[1] ? known && strpbrk(argv[0], ": ") : known || strchr(argv[0], ':');
+}
+
 void cmdline_parse(const char *const *argv, struct cmdline_program *out)
 {
     *out = (struct cmdline_program){.kind = CMDLINE_NONE};
@@ -485,7 +494,7 @@ void cmdline_parse(const char *const *argv, struct cmdline_program *out)
         return;
     if (!argv[1] && strchr(argv[0], ' '))
         parse_joined(argv[0], out);
-    else if (!argv[1] && (strchr(argv[0], ':') || find_text(command_titles, argv[0])))
+    else if (is_titled(argv))
         name_titled(argv[0], out);
     else
         name_program(argv, 0, out);

@@ -99,6 +99,7 @@ static const struct row rows[] = {
     TOOL("python3 /v/bin/django-admin runserver", "django-admin", "."),
     APPLICATION("python3 manage.py runserver --settings mysite.settings.prod", "mysite"),
     APPLICATION("=(wsgi:billing)", "billing"),
+    APPLICATION("=(wsgi:billing)    \n-f\n/etc/apache2/apache2.conf\n-D\nFOREGROUND", "billing"),
 
     /* Queues. */
     APPLICATION("python3 /usr/bin/celery -A shop.tasks worker", "shop.tasks"),
