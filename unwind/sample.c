@@ -450,7 +450,8 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     return true;
 }
 
-/* A sample of all threads: one that sleeps on is not read, and all have been asked. */
+/* A sample of all threads, which are all asked: of one that sleeps on its counters have just been
+ * read, and its stack is not. */
 static enum cpy_rc give_listed(struct cpy_target *t, each_thread *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
@@ -458,13 +459,14 @@ static enum cpy_rc give_listed(struct cpy_target *t, each_thread *each, void *ct
 
     for (size_t i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
         thread = &t->list.threads[i];
-        if (sleeps_on(t, thread)) /* which its counters have just said */
-            give_cached(t, thread, target_asks_cpu(t) && !thread->cached->sleeps, each, ctx);
-        else if (t->process.mem->reads >= t->process.reads_limit)
+        if (sleeps_on(t, thread)) {
+            cpu_account_add(&t->cpu_account, thread->cached, false);
+            give_cached(t, thread, false, each, ctx);
+        } else if (t->process.mem->reads >= t->process.reads_limit) {
             rc = CPY_RACED;
-        else if (!thread->joined)
+        } else if (!thread->joined) {
             rc = give_read(t, thread, each, ctx);
-        cpu_account_add(&t->cpu_account, thread->cached, false);
+        }
     }
     if (rc == CPY_OK)
         cpu_account_close(&t->cpu_account);
