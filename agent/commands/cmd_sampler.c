@@ -402,13 +402,8 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 
 static void close_sampler(struct sampler *s)
 {
-    struct hand *hand, *next;
-
-    for (hand = s->hands; hand; hand = next) {
-        next = hand->next;
-        pprof_delta_encoder_finish(&hand->encoder);
-        free(hand);
-    }
+    while (s->hands)
+        forget_hand(s, s->hands);
     engine_free(s->engine);
     buf_finish(&s->piece);
     ipc_channel_finish(&s->channel);
