@@ -336,8 +336,6 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     }
     assignment->sent = true;
     f->opening_count++;
-    if (f->look_ns > clock_mono_ns() + LOOK_NS)
-        f->look_ns = clock_mono_ns() + LOOK_NS;
     send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
     if (isfinite(assignment->share_ns))
         send_share(f, assignment->sampler, assignment->profile.owner, assignment->share_ns);
@@ -389,6 +387,8 @@ void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint
     if (!sampler_process_runs(assignment->sampler) && now_ns >= assignment->sampler->next_start_ns)
         start_sampler(f, assignment->sampler, now_ns);
     look_after(f, assignment, now_ns);
+    if (f->look_ns > now_ns + LOOK_NS) /* samplers may rest, but this one is to be opened */
+        f->look_ns = now_ns + LOOK_NS;
 }
 
 /* How long nothing is looked at after a look. */
@@ -398,7 +398,7 @@ static uint64_t look_after_ns(const struct supervisor *f, uint64_t now_ns)
     size_t i;
 
     for (i = 0; i < f->assignments.count; i++)
-        if (!f->assignments.items[i].sent)
+        if (!f->assignments.items[i].sampling)
             return LOOK_NS;
     for (i = 0; i < SAMPLERS; i++) {
         if (!sampler_process_runs(&f->samplers[i]))
