@@ -27,6 +27,11 @@ struct proc_id {
     uint64_t start; /* clock ticks after boot */
 };
 
+static inline bool proc_id_equal(struct proc_id a, struct proc_id b)
+{
+    return a.pid == b.pid && a.start == b.start;
+}
+
 /* True if a process is below that one: its child, a child's child, ... */
 MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
 

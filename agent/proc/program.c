@@ -24,8 +24,7 @@ bool program_find(pid_t pid, struct program *out)
 
 bool program_same(const struct program *one, const struct program *other)
 {
-    return one->id.pid == other->id.pid && one->id.start == other->id.start &&
-           one->mark == other->mark;
+    return proc_id_equal(one->id, other->id) && one->mark == other->mark;
 }
 
 void program_hold(pid_t pid, struct held_program *out)

@@ -17,8 +17,7 @@ static void drop_ended_bursts(struct bursts *bursts, uint64_t now_ns)
 /* True if both are of the same processes. */
 static bool is_like(const struct burst *a, const struct burst *b)
 {
-    return a->id.pid == b->id.pid && a->id.start == b->id.start &&
-           strcmp(a->service, b->service) == 0;
+    return proc_id_equal(a->id, b->id) && strcmp(a->service, b->service) == 0;
 }
 
 bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_ns)

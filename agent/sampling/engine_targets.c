@@ -125,7 +125,7 @@ void engine_stop(struct engine *e, struct target *t)
 void engine_drop(struct engine *e, struct proc_id id)
 {
     for (size_t i = 0; i < e->stats.sampling; i++)
-        if (e->sampling[i]->id.pid == id.pid && e->sampling[i]->id.start == id.start) {
+        if (proc_id_equal(e->sampling[i]->id, id)) {
             engine_stop(e, e->sampling[i]);
             return;
         }

@@ -149,7 +149,7 @@ struct service *services_held(const struct services *services, struct proc_id id
     struct service *service;
 
     for (service = services->held ? services->first : NULL; service; service = service->next)
-        if (service->held.pid == id.pid && service->held.start == id.start)
+        if (proc_id_equal(service->held, id))
             return service;
     return NULL;
 }

@@ -129,8 +129,8 @@ bool service_is_empty(const struct service *service);
 
 /*
  * True if the interval that ends now is not the end of this service's profile: that of a hang goes
- * on for another one, and one that is held until it is released. Then it is neither delivered nor
- * begun anew.
+ * on for another one, and one that is held until it is released. Then it is not delivered, and
+ * keeps its samples.
  */
 bool service_defer(struct service *service);
 

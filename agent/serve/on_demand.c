@@ -215,7 +215,7 @@ static bool is_same_split(const struct split_pids *a, const struct split_pids *b
     bool same = a->count == b->count;
 
     for (size_t i = 0; same && i < a->count; i++)
-        same = a->ids[i].pid == b->ids[i].pid && a->ids[i].start == b->ids[i].start;
+        same = proc_id_equal(a->ids[i], b->ids[i]);
     return same;
 }
 

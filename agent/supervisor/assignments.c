@@ -30,7 +30,7 @@ struct assignment *assignments_add(struct assignments *assignments, struct proc_
 struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id)
 {
     for (size_t i = 0; i < assignments->count; i++)
-        if (assignments->items[i].id.pid == id.pid && assignments->items[i].id.start == id.start)
+        if (proc_id_equal(assignments->items[i].id, id))
             return &assignments->items[i];
     return NULL;
 }

@@ -18,7 +18,7 @@ static struct quarantine_entry *find_quarantine_entry(const struct quarantine *q
                                                       struct proc_id id)
 {
     for (size_t i = 0; i < quarantine->count; i++)
-        if (quarantine->items[i].id.pid == id.pid && quarantine->items[i].id.start == id.start)
+        if (proc_id_equal(quarantine->items[i].id, id))
             return &quarantine->items[i];
     return NULL;
 }

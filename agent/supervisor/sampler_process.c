@@ -106,18 +106,13 @@ struct receiving {
     bool bad;
 };
 
-static bool is_same_process(struct proc_id a, struct proc_id b)
-{
-    return a.pid == b.pid && a.start == b.start;
-}
-
 /* The feed of a service. A new one waits for the first piece of an interval. */
 static struct sampler_process_feed *feed_of(struct receiving *r, const struct report_rows *head)
 {
     struct sampler_process_feed *feed;
 
     for (feed = r->sampler->feeds; feed; feed = feed->next)
-        if (is_same_process(feed->held, head->held) && strcmp(feed->name, head->service) == 0 &&
+        if (proc_id_equal(feed->held, head->held) && strcmp(feed->name, head->service) == 0 &&
             labels_equal(&feed->labels, &head->labels))
             return feed;
     feed = calloc(1, sizeof(*feed));
@@ -156,7 +151,7 @@ static void end_held_feed(struct sampler_process *sampler, struct proc_id id)
 {
     struct sampler_process_feed **link = &sampler->feeds, *feed;
 
-    while ((feed = *link) && !is_same_process(feed->held, id))
+    while ((feed = *link) && !proc_id_equal(feed->held, id))
         link = &feed->next;
     if (!feed)
         return;
