@@ -190,6 +190,10 @@ void cpy_scratch_free(struct cpy_scratch *scratch);
  */
 bool cpy_scratch_use_bpf(struct cpy_scratch *scratch);
 
+/* How many descriptors the samples of all targets with this memory may open for it, beside those
+ * that they have opened. */
+size_t cpy_scratch_files_left(const struct cpy_scratch *scratch);
+
 /* From now on the target borrows this memory, which must outlive it, instead of its own. */
 void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
 

@@ -16,7 +16,7 @@ static bool make_stack(struct cached_stack *stack)
 /* A part of the descriptors that there may be; each process needs some. */
 static size_t stat_files_max(void)
 {
-    enum { PART = 8 };
+    enum { PART = 32 };
     const long limit = sysconf(_SC_OPEN_MAX) / PART;
 
     return limit < 1 ? 1 : limit < SCHED_IDLE_FILES_MAX ? (size_t)limit : SCHED_IDLE_FILES_MAX;
@@ -62,6 +62,11 @@ bool cpy_scratch_use_bpf(struct cpy_scratch *scratch)
     if (!scratch->bpf_reader)
         scratch->bpf_reader = bpf_reader_new();
     return scratch->bpf_reader != NULL;
+}
+
+size_t cpy_scratch_files_left(const struct cpy_scratch *scratch)
+{
+    return sched_idle_files_left(&scratch->stat_files);
 }
 
 void cpy_use_scratch(struct cpy_target *t, struct cpy_scratch *scratch)

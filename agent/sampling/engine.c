@@ -263,12 +263,12 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
 /*
  * CPY_NOMEM if there are too few descriptors for one more process. Those that are sampled must not
  * run short of them, or they would be given up for each other in turn: one that has just begun has
- * not yet opened all that it will need: a pidfd, and what cpy_open says.
+ * not yet opened all that it will need: a pidfd, and what cpy_open says. Nor have all together.
  */
 static enum cpy_rc check_descriptors(const struct engine *e, struct err *err)
 {
     const size_t used = file_limit_used(e->epoll_fd), limit = file_limit();
-    size_t needed = used + FILES_SPARE + FILES_OF_PROCESS;
+    size_t needed = used + FILES_SPARE + FILES_OF_PROCESS + cpy_scratch_files_left(e->scratch);
 
     for (size_t i = 0; i < e->stats.sampling; i++)
         if (e->sampling[i]->samples < SAMPLES_FEW)

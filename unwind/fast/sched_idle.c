@@ -44,6 +44,15 @@ static void keep_stat(struct sched_idle *sched_idle, struct sched_idle_files *fi
     sched_idle->kept = place;
 }
 
+size_t sched_idle_files_left(const struct sched_idle_files *files)
+{
+    size_t left = files->max;
+
+    for (size_t i = 0; i < files->max; i++)
+        left -= files->open[i] != NULL;
+    return left;
+}
+
 void sched_idle_files_finish(struct sched_idle_files *files)
 {
     for (size_t i = 0; i < files->max; i++)

@@ -63,6 +63,9 @@ struct sched_idle_files {
     size_t max; /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
 };
 
+/* How many more than now may be open. */
+size_t sched_idle_files_left(const struct sched_idle_files *files);
+
 void sched_idle_files_finish(struct sched_idle_files *files);
 
 /*

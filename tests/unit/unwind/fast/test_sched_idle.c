@@ -232,7 +232,9 @@ static void opens_no_more_stat_files_than_may_be_open(void **state)
             sched_idle_is_ready(&other, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake));
         assert_int_equal(thread_files(), before + 3);
     }
+    assert_int_equal(sched_idle_files_left(&f->files), 0);
     sched_idle_files_finish(&f->files);
+    assert_int_equal(sched_idle_files_left(&f->files), 1);
     assert_int_equal(thread_files(), before + 2);
     assert_false(is_ready(f));
     sched_idle_finish(&f->sched_idle);
