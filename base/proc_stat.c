@@ -16,9 +16,22 @@ enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
 /* Fields of a stat line that are read; 3 is the state. */
-enum { PARENT, GROUP, SESSION, FLAGS, THREADS, START, CPU, FIELDS };
+enum {
+    PARENT,
+    GROUP,
+    SESSION,
+    FLAGS,
+    USER_TIME,
+    SYSTEM_TIME,
+    WAITED_USER_TIME,
+    WAITED_SYSTEM_TIME,
+    THREADS,
+    START,
+    CPU,
+    FIELDS
+};
 
-static const int field_numbers[FIELDS] = {4, 5, 6, 9, 20, 22, 39};
+static const int field_numbers[FIELDS] = {4, 5, 6, 9, 14, 15, 16, 17, 20, 22, 39};
 
 /* Fields that an exec sets, and a program hardly changes: code from, to, stack, data from, to,
  * heap, environment from, to. Not those of the arguments: programs put titles there. */
@@ -41,6 +54,12 @@ static bool read_fields(const char *text, const int *numbers, size_t count, uint
     return at != NULL;
 }
 
+/* USER_HZ is 100 everywhere. */
+static uint64_t ticks_to_ns(uint64_t ticks)
+{
+    return ticks * (UINT64_C(1000000000) / 100);
+}
+
 bool proc_stat_parse(const char *text, struct proc_stat *out)
 {
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
@@ -51,14 +70,17 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
         !read_fields(text, field_numbers, FIELDS, numbers))
         return false;
     size = (size_t)(end - name - 1);
-    *out = (struct proc_stat){.state = end[2],
-                              .parent = (pid_t)numbers[PARENT],
-                              .group = (pid_t)numbers[GROUP],
-                              .session = (pid_t)numbers[SESSION],
-                              .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
-                              .threads = numbers[THREADS],
-                              .start = numbers[START],
-                              .cpu = (int)numbers[CPU]};
+    *out = (struct proc_stat){
+        .state = end[2],
+        .parent = (pid_t)numbers[PARENT],
+        .group = (pid_t)numbers[GROUP],
+        .session = (pid_t)numbers[SESSION],
+        .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
+        .threads = numbers[THREADS],
+        .cpu_ns = ticks_to_ns(numbers[USER_TIME] + numbers[SYSTEM_TIME]),
+        .waited_cpu_ns = ticks_to_ns(numbers[WAITED_USER_TIME] + numbers[WAITED_SYSTEM_TIME]),
+        .start = numbers[START],
+        .cpu = (int)numbers[CPU]};
     memcpy(out->name, name + 1, size < sizeof(out->name) ? size : sizeof(out->name) - 1);
     return true;
 }

@@ -15,12 +15,14 @@
 
 struct proc_stat {
     pid_t parent, group, session;
-    uint64_t start;  /* clock ticks after boot */
-    size_t threads;  /* of the process */
-    int cpu;         /* where it ran last */
-    char state;      /* 'R' runs or waits for a CPU, 'S' sleeps, 'Z' zombie, ... */
-    bool is_kernels; /* a thread of the kernel, which runs no program */
-    char name[64];   /* the kernel's name of it: at most 15 bytes */
+    uint64_t start;         /* clock ticks after boot */
+    size_t threads;         /* of the process */
+    uint64_t cpu_ns;        /* that it has used, to two hundredths of a second, */
+    uint64_t waited_cpu_ns; /* and its children that it has waited for, with theirs; likewise */
+    int cpu;                /* where it ran last */
+    char state;             /* 'R' runs or waits for a CPU, 'S' sleeps, 'Z' zombie, ... */
+    bool is_kernels;        /* a thread of the kernel, which runs no program */
+    char name[64];          /* the kernel's name of it: at most 15 bytes */
 };
 
 /* The scheduler's counters of a thread. */

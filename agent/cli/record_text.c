@@ -95,7 +95,6 @@ void record_text_refused(const struct refused *refused, struct buf *out)
 void record_text_summary(const struct record_text *text, struct buf *out)
 {
     const struct engine_stats *stats = text->stats;
-    int64_t seen_ns = text->cpu_ns - text->unseen_cpu_ns;
 
     buf_add_fmt(out, "pystrobe: %" PRIu64 " sample%s of %" PRIu64 " process%s in %.1f s, ",
                 stats->samples, stats->samples == 1 ? "" : "s", stats->attached,
@@ -103,10 +102,10 @@ void record_text_summary(const struct record_text *text, struct buf *out)
     stats_dropped(stats, &text->unwinder, out);
     buf_add_str(out, "\n");
     add_rate(text, out);
-    buf_add_fmt(out, "; %.2f s of CPU%s, %.1f%% of it on stacks that were seen\n",
-                seconds((uint64_t)text->cpu_ns),
-                text->refused->count > 0 ? " of what could be read" : "",
-                text->cpu_ns > 0 ? 100 * (double)seen_ns / (double)text->cpu_ns : 100.0);
+    buf_add_fmt(out, "; %.2f s of CPU%s, ", seconds(cpu_by_class_total(&stats->cpu)),
+                text->refused->count > 0 ? " of what could be read" : "");
+    stats_cpu(&stats->cpu, out);
+    buf_add_str(out, "\n");
     record_text_refused(text->refused, out);
     buf_add(out, text->warnings->data, text->warnings->size);
 }

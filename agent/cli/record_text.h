@@ -14,8 +14,7 @@ struct record_text {
     const struct buf *warnings;       /* borrowed: lines */
     struct cpy_stats unwinder;
     uint64_t elapsed_ns;
-    double rate_hz;                /* asked for */
-    int64_t cpu_ns, unseen_cpu_ns; /* the kernel's number; of it, what no sample saw */
+    double rate_hz; /* asked for */
 };
 
 /*
@@ -25,7 +24,7 @@ struct record_text {
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, how much of the CPU time was seen, which
+/* Appends what was sampled, what was dropped and why, what the CPU time was given to, which
  * processes are not in it, and what is to be known of the others. */
 void record_text_summary(const struct record_text *text, struct buf *out);
 

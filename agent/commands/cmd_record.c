@@ -77,13 +77,12 @@ struct run {
     struct engine *engine;              /* owned */
     struct buf bytes;                   /* owned: a profile as it is written */
     struct record_sources sources;
-    char path[PATH_BYTES];         /* where that profile goes */
-    struct output_kept kept;       /* where it is until it is drawn */
-    int64_t cpu_ns, unseen_cpu_ns; /* of the profiles */
-    size_t written;                /* files */
-    bool over;                     /* what was meant has ended, or cannot be sampled */
-    bool any, failed;              /* there was a profile; one could not be written */
-    uint32_t reported_missing;     /* what the Pythons lack, as far as it was said */
+    char path[PATH_BYTES];     /* where that profile goes */
+    struct output_kept kept;   /* where it is until it is drawn */
+    size_t written;            /* files */
+    bool over;                 /* what was meant has ended, or cannot be sampled */
+    bool any, failed;          /* there was a profile; one could not be written */
+    uint32_t reported_missing; /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
 };
 
@@ -118,21 +117,6 @@ static void note_began(void *ctx, pid_t pid)
     struct run *run = ctx;
 
     record_sources_begin(&run->sources, pid);
-}
-
-/* Notes how much CPU time there is, and how much of it no sample saw. */
-static void note_cpu(struct run *run, const struct service *service)
-{
-    struct pprof_top *tops;
-    size_t i, count;
-
-    run->cpu_ns += pprof_total(service->profile, VALUE_CPU);
-    if (pprof_top(service->profile, VALUE_CPU, &tops, &count) != PPROF_OK)
-        return;
-    for (i = 0; i < count; i++)
-        if (strcmp(tops[i].name, service_unseen) == 0)
-            run->unseen_cpu_ns += tops[i].flat;
-    free(tops);
 }
 
 /* Writes a service's profile in another format than pprof; `type` is what counts. */
@@ -269,7 +253,6 @@ static void write_service_profile(void *ctx, const struct service *service, uint
     if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || (run->any && !run->request->each))
         return;
     run->any = true;
-    note_cpu(run, service);
     run->kept.path[0] = '\0';
     set_output_path(run, service);
     encoded = run->request->mode_count > 0
@@ -288,9 +271,7 @@ static struct record_text text_of(const struct run *run)
                                .refused = engine_refused(run->engine),
                                .warnings = engine_warnings(run->engine),
                                .elapsed_ns = clock_mono_ns() - run->start_ns,
-                               .rate_hz = run->request->rate_hz,
-                               .cpu_ns = run->cpu_ns,
-                               .unseen_cpu_ns = run->unseen_cpu_ns};
+                               .rate_hz = run->request->rate_hz};
 
     engine_unwinder(run->engine, &text.unwinder);
     return text;

@@ -85,6 +85,17 @@ static void tell_ended(void *ctx, struct proc_id id)
     send_report(ctx, REPORT_ENDED, &id, sizeof(id));
 }
 
+static void tell_child(void *ctx, const struct process_end *child)
+{
+    struct process_end message;
+
+    memset(&message, 0, sizeof(message)); /* padding, too */
+    message.id = child->id;
+    message.parent = child->parent;
+    message.cpu_ns = child->cpu_ns;
+    send_report(ctx, REPORT_CHILD, &message, sizeof(message));
+}
+
 static void tell_warning(void *ctx, struct proc_id id, const struct err *text)
 {
     struct report_warning message;
@@ -328,6 +339,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct ipc_end end;
     struct proc_id id;
     struct ipc_share share;
+    struct process_end child;
 
     if (kind == IPC_TAKE && ipc_read(&take, sizeof(take), bytes, size)) {
         send_pending_rows(s); /* opening is where a target blocks first: nothing is lost by it */
@@ -342,6 +354,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         engine_share(s->engine, share.owner, share.share_ns);
     } else if (kind == IPC_COMMIT && ipc_read(&commit, sizeof(commit), bytes, size)) {
         commit_and_send(s, &commit);
+    } else if (kind == IPC_CHILD && ipc_read(&child, sizeof(child), bytes, size)) {
+        engine_note_child(s->engine, &child);
     } else {
         s->over = true;
     }
@@ -375,8 +389,11 @@ static int sample_until_closed(struct sampler *s)
 /* Takes over the scratch. */
 static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
-    static const struct engine_callbacks callbacks = {
-        .began = tell_began, .named = tell_named, .put_off = tell_put_off, .ended = tell_ended};
+    static const struct engine_callbacks callbacks = {.began = tell_began,
+                                                      .named = tell_named,
+                                                      .put_off = tell_put_off,
+                                                      .ended = tell_ended,
+                                                      .child = tell_child};
     struct engine_settings settings = {.callbacks = &callbacks,
                                        .deliver = send_service_interval,
                                        .hangs = tell_hang,

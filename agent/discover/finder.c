@@ -53,7 +53,8 @@ struct finder {
     struct candidates candidates;
     size_t counts[CANDIDATE_STATES];
     size_t left_out[FINDER_REASONS]; /* [0]: those that are not */
-    uint64_t scan;                   /* counts scans */
+    uint64_t since; /* clock ticks after boot: of what began later, all CPU time counts */
+    uint64_t scan;  /* counts scans */
     uint64_t next_scan_ns;
     uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
     bool polls;            /* this scan looks for them */
@@ -86,6 +87,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
+    f->since = proc_ticks_now();
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
     f->census_fd =
@@ -355,6 +357,7 @@ void finder_reconsider(struct finder *f, uint64_t scan_ns,
     struct reconsidered all = {f, holds};
 
     f->settings.scan_ns = scan_ns;
+    f->since = proc_ticks_now(); /* what was not meant until now was not asked for */
     f->next_scan_ns = 0;
     candidates_each(&f->candidates, reconsider, &all);
 }
@@ -403,6 +406,7 @@ static void match_candidate(struct finder *f, struct candidate *c, const struct 
         c->mark = read_mark(f, c);
     }
     f->takes++;
+    profile.from_birth = !c->sampled && c->id.start >= f->since;
     set_state(f, c, CANDIDATE_TAKEN);
     f->settings.take(f->settings.ctx, c->id, &profile);
 }

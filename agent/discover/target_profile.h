@@ -24,8 +24,9 @@ struct target_profile {
     enum service_split split;
     size_t max_split; /* most processes or threads that a profile splits; 0: no limit */
     struct sample_options options;
-    uint64_t owner; /* whose it is: see owner.h; 0: not known */
-    bool unknown;   /* what decides could not be read: no answer in time */
+    uint64_t owner;  /* whose it is: see owner.h; 0: not known */
+    bool from_birth; /* all CPU time that it has used counts, not just what it uses from now on */
+    bool unknown;    /* what decides could not be read: no answer in time */
 };
 
 #endif

@@ -43,6 +43,44 @@ bool proc_descends(pid_t pid, pid_t from)
     return false;
 }
 
+/* Where children are listed. */
+struct child_list {
+    pid_t pid; /* the parent */
+    pid_t *out;
+    size_t count, max;
+};
+
+/* Adds the children that one thread has started. */
+static bool add_children(void *ctx, pid_t tid, uint64_t inode)
+{
+    struct child_list *list = ctx;
+    char text[4096], *at = text, *end;
+    unsigned long pid;
+
+    (void)inode;
+    if (proc_file_read(text, sizeof(text), NULL, "/proc/%d/task/%d/children", (int)list->pid,
+                       (int)tid) != PROC_OK)
+        return true;
+    /* Each number has a blank behind it, but one that was cut. */
+    while (list->count < list->max && (pid = strtoul(at, &end, 10)) != 0 && *end == ' ') {
+        list->out[list->count++] = (pid_t)pid;
+        at = end;
+    }
+    return list->count < list->max;
+}
+
+size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max)
+{
+    struct child_list list = {.pid = pid, .out = out, .max = max};
+
+    if (all)
+        (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc/%d/task", (int)pid), add_children,
+                                &list);
+    else
+        (void)add_children(&list, pid, 0);
+    return list.count;
+}
+
 void proc_join_arguments(char *text, size_t size)
 {
     for (size_t i = 0; i + 1 < size; i++)

@@ -41,6 +41,9 @@ struct engine_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
+    /* A process is sampled no more whose parent another engine may sample: see engine_note_child.
+     * May be NULL. */
+    void (*child)(void *ctx, const struct process_end *child);
     /* What it is called: before it began, and once that is settled, which may be later. `held`: it
      * has been sampled for a service that is held, and is for that name's from now on. May be NULL.
      * The service `held` ends when it returns. */
@@ -121,6 +124,7 @@ struct engine_stats {
     uint64_t missed;                  /* ticks that were over before their turn came */
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
     uint64_t overflow;                /* stacks that the profile had no room for */
+    struct cpu_by_class cpu;          /* what the CPU time in profiles was given to */
     size_t sampling;                  /* processes now */
     uint64_t attached;                /* processes so far, each once; 0 in a sampler */
     enum cpy_rc last_rc;              /* of the process that could not be opened last */
@@ -165,6 +169,9 @@ void engine_take(struct engine *engine, struct proc_id id, const struct target_p
 
 /* Samples a process no more. */
 void engine_drop(struct engine *engine, struct proc_id id);
+
+/* A child of a process that is sampled was sampled elsewhere: what it used is counted there. */
+void engine_note_child(struct engine *engine, const struct process_end *child);
 
 /* Ends the interval now: delivers each service's profile and begins the next. */
 void engine_end_interval(struct engine *engine);

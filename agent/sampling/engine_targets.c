@@ -96,6 +96,36 @@ static void end_hold(struct engine *e, const struct target *t, struct service *h
     services_discard(&e->services, held);
 }
 
+static struct target *target_of_pid(const struct engine *e, pid_t pid)
+{
+    for (size_t i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i]->id.pid == pid)
+            return e->sampling[i];
+    return NULL;
+}
+
+void engine_note_child(struct engine *e, const struct process_end *child)
+{
+    struct target *parent = target_of_pid(e, child->parent);
+
+    if (parent)
+        children_note(&parent->process.children, child->id, child->cpu_ns);
+}
+
+/* Ends the process of a target, and has its parent know what was counted of it. */
+static void finish_process(struct engine *e, struct target *t)
+{
+    struct target *parent = target_of_pid(e, t->process.children.parent);
+    struct process_end end = {.parent = 0};
+
+    if (parent)
+        process_note_child(&parent->process, &t->process, clock_mono_ns());
+    process_finish(&t->process, &end);
+    engine_note_child(e, &end);
+    if (!parent && end.parent > 0 && e->settings.callbacks && e->settings.callbacks->child)
+        e->settings.callbacks->child(e->settings.ctx, &end);
+}
+
 void engine_stop(struct engine *e, struct target *t)
 {
     struct service *held = held_of(t);
@@ -113,7 +143,7 @@ void engine_stop(struct engine *e, struct target *t)
     t->process.service->users--;
     if (t->hanging.home)
         t->hanging.home->users--;
-    process_finish(&t->process);
+    finish_process(e, t);
     if (held)
         end_hold(e, t, held);
     if (t->pidfd >= 0)
@@ -329,6 +359,7 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
+    process_account(&t->process, profile->from_birth, &e->stats.cpu);
     if (e->settings.chosen_began)
         e->settings.chosen_began(e->settings.ctx, id.pid);
     if (e->finder)

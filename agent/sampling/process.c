@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/idle.h"
@@ -12,6 +13,14 @@
 
 /* A thread that renames itself (to the job that it does, say) has the new name after this. */
 #define NAMES_NS (UINT64_C(100) * 1000 * 1000)
+
+/* Between two looks at children and at threads without Python: such a part of its age. */
+#define LOOK_AROUND_LEAST_NS (250 * NS_PER_MS)
+#define LOOK_AROUND_MOST_NS  (5 * NS_PER_S)
+enum { LOOK_AROUND_PART = 8 };
+
+/* So many times the estimate is given to threads that came and went; more is not theirs. */
+enum { TAILS_MOST = 2 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -28,6 +37,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
     cpu_attribution_init(&p->tails);
+    cpu_attribution_init(&p->child_tails);
     cpy_set_options(target, &unwind_options);
     service_set_python(service, cpy_info(target));
 }
@@ -65,13 +75,34 @@ static struct service_tag tag_of(const struct process *p)
                                 .role = cmdline_role_name(p->options.role)};
 }
 
+/* Gives CPU time to a row, which is of that class. */
+static void give_cpu(struct process *p, enum cpu_class class, uint32_t row, uint64_t ns)
+{
+    const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)ns};
+
+    pprof_add(p->service->profile, row, values);
+    if (p->by_class)
+        p->by_class->ns[class] += ns;
+}
+
+/* Some of its own, to a stack that was seen. */
 static void add_cpu(void *ctx, uint32_t row, uint64_t share)
 {
     struct process *p = ctx;
-    const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)share};
 
-    pprof_add(p->service->profile, row, values);
+    give_cpu(p, CPU_STACKS, row, share);
     p->cpu_given_ns += share;
+}
+
+/* Some of its own, to the frame of a class. `detail`: see service_class_row. */
+static void add_cpu_to(struct process *p, enum cpu_class class, const char *detail, uint64_t ns)
+{
+    const struct service_tag tag = tag_of(p);
+
+    if (ns == 0)
+        return;
+    give_cpu(p, class, service_class_row(p->service, class, detail, &tag), ns);
+    p->cpu_given_ns += ns;
 }
 
 static void add_wait(void *ctx, uint32_t row, uint64_t share)
@@ -82,37 +113,72 @@ static void add_wait(void *ctx, uint32_t row, uint64_t share)
     pprof_add(p->service->profile, row, values);
 }
 
-/* The row of what no stack was seen for. */
-static uint32_t unseen_row(struct process *p)
+/* What CPU time counts as that no stack was seen for. */
+static enum cpu_class unseen_class(const struct process *p)
 {
-    const struct service_tag tag = tag_of(p);
-
-    return p->shuts_down ? service_shutdown_row(p->service, &tag)
-                         : service_unseen_row(p->service, &tag);
+    return p->shuts_down ? CPU_SHUTDOWN : CPU_BETWEEN;
 }
 
-/* Gives out what the kernel has counted of a thread. */
-static void commit_thread(struct process *p, struct process_thread *thread)
+/* Gives out what the kernel has counted of a thread. Gives the CPU time that no stack was seen for:
+ * it stays in the process's remainder. */
+static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 {
+    const struct service_tag tag = tag_of(p);
     uint64_t waited = thread->times.wait_ns - thread->committed.wait_ns;
-    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns;
+    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns, left = 0;
 
     if (!thread->counts)
-        return;
-    /* CPU time that no running stack was seen for stays in the process's remainder, unless that has
-     * other threads' time, too, which nobody asks for. */
-    if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0 &&
-        p->options.main_only && took > 0)
-        add_cpu(p, unseen_row(p), took);
+        return 0;
+    if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
+        left = took;
     if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
-        add_wait(p, unseen_row(p), waited);
+        add_wait(p, service_class_row(p->service, unseen_class(p), NULL, &tag), waited);
     cpu_attribution_clear(&thread->cpu_attribution);
     thread->committed = thread->times;
+    if (!p->options.main_only)
+        return left;
+    add_cpu_to(p, unseen_class(p), NULL, left); /* the remainder has other threads' time, too */
+    return 0;
+}
+
+/*
+ * Notes what threads like one that has ended used unseen, about. Each time that it was seen running
+ * stands for a tick; what it had used until its last sample is given to it already.
+ */
+static void note_tail(struct process *p, const struct process_thread *thread)
+{
+    const struct cpu_attribution *seen = &thread->cpu_attribution;
+    const uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns;
+    const double part = took < seen->total ? 1 - (double)took / (double)seen->total : 0;
+
+    for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
+        (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
+                                   (uint64_t)((double)seen->items[i].weight * part));
+}
+
+/* True if the kernel's thread has ended, too, and not just its thread state. */
+static bool is_thread_gone(const struct process *p, const struct process_thread *thread)
+{
+    uint64_t age;
+
+    return proc_thread_age(p->id.pid, thread->tid, &age) == PROC_GONE;
 }
 
 static void end_thread(struct process *p, struct process_thread *thread)
 {
-    commit_thread(p, thread);
+    bool gone = false;
+    uint64_t left;
+
+    if (thread->counts &&
+        (thread->cpu_attribution.count > 0 || thread->times.cpu_ns > thread->committed.cpu_ns))
+        gone = is_thread_gone(p, thread);
+    if (gone)
+        note_tail(p, thread);
+    left = commit_thread(p, thread);
+    if (!gone) {
+        p->resting_ns += left;
+        native_threads_note(&p->native, thread->tid, thread->times.cpu_ns);
+    }
     cpu_attribution_finish(&thread->cpu_attribution);
 }
 
@@ -172,6 +238,38 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
+static bool is_python_thread(void *ctx, pid_t tid)
+{
+    const struct process *p = ctx;
+
+    for (size_t i = 0; i < p->thread_count; i++)
+        if (p->threads[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Notes what threads without Python have used, while they are there to tell. */
+static void look_at_native_threads(struct process *p)
+{
+    if (p->native.pid && p->thread_count > 0 && p->children.threads > p->thread_count)
+        native_threads_look(&p->native, is_python_thread, p);
+}
+
+/* What is left to give out, and of whom. */
+struct remainder {
+    struct process *process;
+    uint64_t ns;
+};
+
+static void give_native(void *ctx, const char *name, uint64_t ns)
+{
+    struct remainder *left = ctx;
+
+    ns = ns < left->ns ? ns : left->ns;
+    left->ns -= ns;
+    add_cpu_to(left->process, CPU_NATIVE, name, ns);
+}
+
 /*
  * Gives out what the process used beyond its threads. Those are read one by one and a little
  * earlier: the remainder can come out negative, then it is taken off the next one.
@@ -179,13 +277,116 @@ static void refresh_times(struct process *p, struct process_thread *thread)
 static void commit_remainder(struct process *p)
 {
     const uint64_t cpu = p->cpu_ns - p->cpu_base_ns;
-    uint64_t rest = cpu > p->cpu_given_ns && !p->options.main_only ? cpu - p->cpu_given_ns : 0;
+    struct remainder left = {p, 0};
+    uint64_t of_tails;
 
-    rest -= cpu_attribution_divide(&p->tails, rest < p->tails.total ? rest : p->tails.total,
-                                   add_cpu, p);
+    if (cpu > p->cpu_given_ns && !p->options.main_only)
+        left.ns = cpu - p->cpu_given_ns;
+    if (left.ns > 0)
+        look_at_native_threads(p);
+    native_threads_tell(&p->native, give_native, &left);
+    of_tails = left.ns > p->resting_ns ? left.ns - p->resting_ns : 0;
+    if (of_tails > TAILS_MOST * p->tails.total)
+        of_tails = TAILS_MOST * p->tails.total;
+    left.ns -= cpu_attribution_divide(&p->tails, of_tails, add_cpu, p);
     cpu_attribution_clear(&p->tails);
-    if (rest > 0)
-        add_cpu(p, unseen_row(p), rest);
+    p->resting_ns = 0;
+    add_cpu_to(p, unseen_class(p), NULL, left.ns);
+}
+
+static void give_to_child_tail(void *ctx, uint32_t row, uint64_t share)
+{
+    give_cpu(ctx, CPU_STACKS, row, share);
+}
+
+/* A look at children. */
+struct child_look {
+    struct process *process;
+    uint64_t now_ns;
+};
+
+/* When a child was started, if that was before the interval; else "". */
+static void write_since(const struct child_look *look, uint64_t start, char out[32])
+{
+    const struct service *service = look->process->service;
+    const uint64_t age_ns = start ? proc_age_ns(start) : 0,
+                   ran_ns = look->now_ns - service->start_ns;
+    const time_t began =
+        (time_t)((service->start_utc_ns + (int64_t)ran_ns - (int64_t)age_ns) / (int64_t)NS_PER_S);
+    struct tm tm;
+
+    out[0] = '\0';
+    if (age_ns > ran_ns && gmtime_r(&began, &tm))
+        (void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* Some of the time of children that nobody sampled; see children_told. */
+static void give_to_children(void *ctx, const char *name, uint64_t start, uint64_t ns)
+{
+    const struct child_look *look = ctx;
+    struct process *p = look->process;
+    struct service_tag tag = tag_of(p);
+    char since[32];
+
+    if (!name) {
+        ns -= cpu_attribution_divide(&p->child_tails,
+                                     ns < p->child_tails.total ? ns : p->child_tails.total,
+                                     give_to_child_tail, p);
+        cpu_attribution_clear(&p->child_tails);
+    }
+    if (ns == 0)
+        return;
+    write_since(look, start, since);
+    tag.since = since[0] ? since : NULL;
+    give_cpu(p, CPU_CHILDREN, service_class_row(p->service, CPU_CHILDREN, name, &tag), ns);
+}
+
+static void look_at_children(struct process *p, uint64_t now_ns)
+{
+    struct child_look look = {p, now_ns};
+
+    if (p->children.pid)
+        children_look(&p->children, give_to_children, &look);
+}
+
+/* Looks at what is around its threads: while a process is young, often, as it may end soon. */
+static void look_around(struct process *p, uint64_t now_ns)
+{
+    uint64_t wait_ns = (now_ns - p->begin_ns) / LOOK_AROUND_PART;
+
+    if (!p->children.pid || now_ns < p->look_around_ns)
+        return;
+    wait_ns = wait_ns < LOOK_AROUND_LEAST_NS ? LOOK_AROUND_LEAST_NS : wait_ns;
+    wait_ns = wait_ns > LOOK_AROUND_MOST_NS ? LOOK_AROUND_MOST_NS : wait_ns;
+    p->look_around_ns = now_ns + wait_ns;
+    look_at_children(p, now_ns);
+    look_at_native_threads(p);
+}
+
+void process_account(struct process *p, bool from_birth, struct cpu_by_class *by_class)
+{
+    p->by_class = by_class;
+    if (p->options.main_only)
+        return;
+    p->begin_ns = p->last_ns;
+    children_begin(&p->children, p->id.pid, from_birth);
+    native_threads_begin(&p->native, p->id.pid);
+    if (!from_birth)
+        return;
+    (void)idle_clock_moved(p);
+    p->cpu_base_ns = 0;
+    add_cpu_to(p, CPU_BEFORE, NULL, p->cpu_ns);
+}
+
+void process_note_child(struct process *p, const struct process *child, uint64_t now_ns)
+{
+    const struct process_thread *thread;
+
+    for (size_t i = 0; p->service == child->service && i < child->thread_count; i++) {
+        thread = &child->threads[i];
+        if (thread->ran && thread->row_ns == p->service->start_ns)
+            (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns);
+    }
 }
 
 void process_commit(struct process *p, uint64_t now_ns)
@@ -196,8 +397,11 @@ void process_commit(struct process *p, uint64_t now_ns)
     end_idle(p);
     for (size_t i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
-        commit_thread(p, &p->threads[i]);
+        p->resting_ns += commit_thread(p, &p->threads[i]);
     }
+    if (!goes_on) /* who rests waits for no child */
+        look_at_children(p, now_ns);
+    cpu_attribution_clear(&p->child_tails); /* rows are the interval's */
     idle_forget(p);
     /* The clock is not to be older than those of the threads. */
     p->idle.goes_on = !idle_clock_moved(p) && goes_on && !p->tasks;
@@ -233,7 +437,15 @@ void process_move(struct process *p, struct service *service, uint64_t now_ns)
         p->threads[i].row_ns = p->threads[i].overcounted_ns = 0; /* rows are the service's */
 }
 
-void process_finish(struct process *p)
+/* All of its own that is known: its clock's, or of its threads if it was reaped before that. */
+static uint64_t known_cpu_ns(const struct process *p)
+{
+    const uint64_t given_ns = p->cpu_base_ns + p->cpu_given_ns;
+
+    return p->cpu_ns > given_ns ? p->cpu_ns : given_ns;
+}
+
+void process_finish(struct process *p, struct process_end *out)
 {
     if (!p->target)
         return;
@@ -241,9 +453,16 @@ void process_finish(struct process *p)
     process_commit(p, p->last_ns);
     for (size_t i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
+    if (out)
+        *out = (struct process_end){.id = p->id,
+                                    .parent = p->children.parent,
+                                    .cpu_ns = known_cpu_ns(p) + p->children.waited_ns};
+    children_finish(&p->children);
+    native_threads_finish(&p->native);
     free(p->threads);
     free(p->pending);
     cpu_attribution_finish(&p->tails);
+    cpu_attribution_finish(&p->child_tails);
     if (p->tasks)
         async_stacks_finish(p->tasks);
     free(p->tasks);
@@ -534,23 +753,8 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
     return rc == CPY_RACED ? CPY_OK : rc;
 }
 
-/*
- * Notes what a thread that ended while it ran can have used after its last sample: on average half
- * of the time since. A server that starts a thread for each request would lose much of each.
- */
-static void note_tail(struct process *p, const struct process_thread *thread, uint64_t now_ns)
-{
-    uint64_t age;
-
-    if (!thread->ran || !thread->counts || thread->row_ns != p->service->start_ns ||
-        proc_thread_age(p->id.pid, thread->tid, &age) != PROC_GONE)
-        return;
-    /* If it is full, the rest stays without a stack. */
-    (void)!cpu_attribution_add(&p->tails, thread->row, (now_ns - p->last_ns) / 2);
-}
-
 /* Ends the threads that were not there any more. */
-static void end_unseen_threads(struct process *p, uint64_t now_ns)
+static void end_unseen_threads(struct process *p)
 {
     size_t i, remaining = 0;
 
@@ -560,7 +764,6 @@ static void end_unseen_threads(struct process *p, uint64_t now_ns)
             p->threads[remaining++] = p->threads[i];
             continue;
         }
-        note_tail(p, &p->threads[i], now_ns);
         end_thread(p, &p->threads[i]);
     }
     p->thread_count = remaining;
@@ -618,7 +821,8 @@ static enum cpy_rc read_process_threads(struct sampling *sampling)
         rc = take_tasks(sampling);
     if (rc != CPY_OK)
         return rc;
-    end_unseen_threads(p, sampling->now_ns);
+    end_unseen_threads(p);
+    look_around(p, sampling->now_ns);
     p->last_ns = sampling->now_ns;
     if (sampling->whole)
         p->idle.whole_ns = p->service->start_ns;

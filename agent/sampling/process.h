@@ -4,9 +4,13 @@
  *
  * Wall time: the time since the last good sample of the thread.
  * CPU time:  the kernel's number for the thread (schedstat), divided over the stacks that it was
- *            seen running with. Of what the process used beyond that, half a tick goes to the stack
- *            of each thread that ended while it ran; the rest (threads without Python, bursts
- *            between samples) to a frame that says so.
+ *            seen running with. What the process used beyond that is of threads without Python, by
+ *            their own numbers; of threads that came and went; or of bursts between the samples of
+ *            others. That of threads that came and went goes to the stacks that such threads were
+ *            seen running, in proportion: an estimate, whose relative error is one by the root of
+ *            how many ended. The others go to frames that say so (cpu_class.h), as does what the
+ *            process used before its first sample if it was born after we came, and what its
+ *            children used that nobody sampled (children.h).
  * GIL time:  the wall time of samples in which the thread held the GIL; exception time likewise.
  * Wait time: the time in which the thread was ready to run and had no CPU, by the kernel; divided
  *            like CPU time.
@@ -43,8 +47,11 @@
 #include "agent/discover/sample_options.h"
 #include "agent/proc/proc.h"
 #include "agent/sampling/async_stacks.h"
+#include "agent/sampling/children.h"
 #include "agent/sampling/cpu_attribution.h"
+#include "agent/sampling/cpu_class.h"
 #include "agent/sampling/hang.h"
+#include "agent/sampling/native_threads.h"
 #include "agent/sampling/service.h"
 #include "unwind/cpy.h"
 
@@ -149,8 +156,14 @@ struct process {
     uint64_t cpu_ns;              /* as last read */
     uint64_t cpu_base_ns;         /* its value when the process was opened */
     uint64_t cpu_given_ns;        /* of the time since then, the part that is in profiles */
+    uint64_t resting_ns;          /* of it, what threads used that were not seen running */
     struct cpu_attribution tails; /* rows of threads that have ended since the last commit, and what
-                                     they can have used after their last samples */
+                                     those of their kind used unseen, about */
+    struct cpu_attribution child_tails; /* the same of children that were sampled */
+    struct cpu_by_class *by_class;      /* borrowed: counts what is given out; NULL: nobody does */
+    uint64_t begin_ns, look_around_ns;  /* monotonic: when it began, and when to look again at */
+    struct children children;
+    struct native_threads native;
     struct process_idle idle;
     bool shuts_down; /* its interpreter, in the last sample; then it has no threads here */
     bool failed;     /* out of memory */
@@ -160,11 +173,29 @@ struct process {
 void process_init(struct process *process, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns);
 
+/*
+ * Accounts for more than its threads: for children that nobody samples and, `from_birth`, for what
+ * the process has used so far. `by_class` is lent until process_finish.
+ */
+void process_account(struct process *process, bool from_birth, struct cpu_by_class *by_class);
+
 /* Sets what its samples contain; before the first. False: out of memory. */
 MUST_CHECK bool process_set_options(struct process *process, const struct sample_options *options);
 
-/* Commits the time so far, and frees what it owns. */
-void process_finish(struct process *process);
+/* What a process leaves to the one that waits for it. */
+struct process_end {
+    struct proc_id id;
+    pid_t parent;    /* 0: not known */
+    uint64_t cpu_ns; /* its CPU time, with that of the children that it has waited for */
+};
+
+/* Commits the time so far, and frees what it owns. `out`, which may be NULL, is set unless it was
+ * never begun. */
+void process_finish(struct process *process, struct process_end *out);
+
+/* A child of the process ends that is sampled: what it used after its last sample, if its parent
+ * was sooner than we to read it, is about what it was doing then. Before process_finish. */
+void process_note_child(struct process *process, const struct process *child, uint64_t now_ns);
 
 /*
  * Takes one sample of all threads. `alone`: no other thread of this host ran when the caller

@@ -25,8 +25,6 @@ const struct pprof_rename service_plain_names[] = {
     {NULL, NULL},
 };
 
-const char service_unseen[] = "<CPU time between samples>";
-static const char shutdown_name[] = "<interpreter shutting down>";
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
 static const char frameless_name[] = "<no Python frame>";
@@ -34,24 +32,14 @@ static const char frameless_name[] = "<no Python frame>";
 /* The service that all share for which there is no room. */
 static const char others[] = "pystrobe-other-services";
 
-/* Interns a stack of one made-up frame. */
-static enum pprof_rc made_up_stack(struct service *service, const char *name, uint32_t *out)
-{
-    uint32_t function, location;
-    enum pprof_rc rc = pprof_function(service->profile, name, "", 0, &function);
-
-    if (rc == PPROF_OK)
-        rc = pprof_location(service->profile, function, 0, 0, &location);
-    if (rc == PPROF_OK)
-        rc = pprof_stack(service->profile, &location, 1, out);
-    return rc;
-}
-
+/* The row of a made-up frame alone. */
 static bool made_up_row(struct service *service, const char *name, uint32_t *out)
 {
-    uint32_t stack;
+    uint32_t function, location, stack;
 
-    return made_up_stack(service, name, &stack) == PPROF_OK &&
+    return pprof_function(service->profile, name, "", 0, &function) == PPROF_OK &&
+           pprof_location(service->profile, function, 0, 0, &location) == PPROF_OK &&
+           pprof_stack(service->profile, &location, 1, &stack) == PPROF_OK &&
            pprof_row(service->profile, stack, NULL, 0, out) == PPROF_OK;
 }
 
@@ -63,7 +51,7 @@ bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
     service->overflow = 0;
     service->owner_bytes = 0;
     pointer_table_clear(&service->split.numbers);
-    return made_up_row(service, service_unseen, &service->unseen_row) &&
+    return made_up_row(service, cpu_class_frame(CPU_BETWEEN), &service->unseen_row) &&
            made_up_row(service, overflow_name, &service->overflow_row);
 }
 
@@ -350,7 +338,7 @@ static bool is_split(struct split_set *set, uint64_t number)
     return set->numbers.count < set->max && pointer_table_put(&set->numbers, number, set);
 }
 
-enum { TAG_LABELS = 5 };
+enum { TAG_LABELS = 6 };
 
 /* The labels that a tag asks for; gives how many. `thread` may be NULL. */
 static size_t fill_labels(struct service *service, struct pprof_label *labels,
@@ -363,6 +351,8 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
         labels[count++] = (struct pprof_label){.key = SERVICE_HANG, .str = tag->hang};
     if (tag->role)
         labels[count++] = (struct pprof_label){.key = "role", .str = tag->role};
+    if (tag->since)
+        labels[count++] = (struct pprof_label){.key = "since", .str = tag->since};
     if (tag->split == SPLIT_NONE)
         return count;
     if (!is_split(&service->split, (uint64_t)tag->pid << 32 | tid)) {
@@ -405,27 +395,24 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
     return service->overflow_row;
 }
 
-/* The row of a made-up frame with the label of the process; `otherwise` where there is no room. */
-static uint32_t process_row(struct service *service, const char *name,
-                            const struct service_tag *tag, uint32_t otherwise)
+uint32_t service_class_row(struct service *service, enum cpu_class class, const char *detail,
+                           const struct service_tag *tag)
 {
-    const struct service_tag plain = {.pid = tag->pid, .split = tag->split, .role = tag->role};
+    const struct service_tag plain = {
+        .pid = tag->pid, .split = tag->split, .role = tag->role, .since = tag->since};
     struct pprof_label labels[TAG_LABELS];
     size_t count = fill_labels(service, labels, NULL, &plain);
-    uint32_t stack, row;
+    uint32_t locations[2], stack, row;
+    struct service_stack frames = {locations, 0};
+    enum pprof_rc rc = PPROF_OK;
 
-    if (made_up_stack(service, name, &stack) == PPROF_OK &&
+    if (detail && detail[0])
+        rc = service_stack_name(service, &frames, detail);
+    if (rc == PPROF_OK)
+        rc = service_stack_name(service, &frames, cpu_class_frame(class));
+    if (rc == PPROF_OK &&
+        pprof_stack(service->profile, locations, frames.depth, &stack) == PPROF_OK &&
         pprof_row(service->profile, stack, labels, count, &row) == PPROF_OK)
         return row;
-    return otherwise;
-}
-
-uint32_t service_unseen_row(struct service *service, const struct service_tag *tag)
-{
-    return process_row(service, service_unseen, tag, service->unseen_row);
-}
-
-uint32_t service_shutdown_row(struct service *service, const struct service_tag *tag)
-{
-    return process_row(service, shutdown_name, tag, service->unseen_row);
+    return service->unseen_row;
 }

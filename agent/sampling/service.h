@@ -7,6 +7,7 @@
 
 #include "agent/discover/target_profile.h"
 #include "agent/proc/proc.h"
+#include "agent/sampling/cpu_class.h"
 #include "base/pointer_table.h"
 #include "base/time_units.h"
 #include "pprof/pprof.h"
@@ -79,8 +80,6 @@ struct services {
     uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
 
-extern const char service_unseen[]; /* the function that has the CPU time that no sample saw */
-
 #define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */
 
 /*
@@ -148,17 +147,20 @@ struct service_tag {
     enum service_split split; /* how much of process and thread becomes labels */
     const char *hang;         /* static: in which way the process hangs; NULL: it does not */
     const char *role;         /* static: what a part of a program does; NULL: not known */
+    const char *since;        /* borrowed: when it was begun to use the time; NULL: this interval */
 };
 
 /* The row of a thread's stack; the overflow row where there is no room for it. */
 uint32_t service_row(struct service *service, const struct cpy_thread *thread,
                      const struct service_tag *tag);
 
-/* The row of CPU time that no sample saw; with the label of the process if it asks for that. */
-uint32_t service_unseen_row(struct service *service, const struct service_tag *tag);
-
-/* The same of CPU time that an interpreter takes after its last Python frame, as it shuts down. */
-uint32_t service_shutdown_row(struct service *service, const struct service_tag *tag);
+/*
+ * The row of CPU time that is given to no stack that was seen, which is under the frame of
+ * `class`, not CPU_STACKS; with the label of the process if that is asked for. `detail`: who
+ * used it, a frame below that one; NULL or "": not known.
+ */
+uint32_t service_class_row(struct service *service, enum cpu_class class, const char *detail,
+                           const struct service_tag *tag);
 
 /* A stack of frames and of what stands for none, put together piece by piece, leaf first. */
 struct service_stack {

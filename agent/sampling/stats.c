@@ -146,6 +146,21 @@ void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *un
     buf_finish(&reasons);
 }
 
+void stats_cpu(const struct cpu_by_class *cpu, struct buf *out)
+{
+    const double all_ns = (double)cpu_by_class_total(cpu);
+    double percent;
+
+    buf_add_fmt(out, "%.1f%% of it %s",
+                all_ns > 0 ? 100 * (double)cpu->ns[CPU_STACKS] / all_ns : 100.0,
+                cpu_class_text(CPU_STACKS));
+    for (enum cpu_class i = CPU_STACKS + 1; i < CPU_CLASS_COUNT; i++) {
+        percent = all_ns > 0 ? 100 * (double)cpu->ns[i] / all_ns : 0;
+        if (percent >= 0.05)
+            buf_add_fmt(out, ", %.1f%% %s", percent, cpu_class_text(i));
+    }
+}
+
 void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out)
 {
     uint64_t value;
@@ -168,6 +183,10 @@ void stats_json(const struct engine_stats *engine, const struct cpy_stats *unwin
     for (unsigned rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
                     cpy_rc_label((enum cpy_rc)rc), engine->failed[rc]);
+    buf_add_str(out, "}, \"cpu_ns\": {");
+    for (enum cpu_class i = CPU_STACKS; i < CPU_CLASS_COUNT; i++)
+        buf_add_fmt(out, "%s\"%s\": %" PRIu64, i ? ", " : "", cpu_class_label(i),
+                    engine->cpu.ns[i]);
     buf_add_str(out, "}, \"unwinder\": {");
     for (size_t i = 0; i < ROWS; i++)
         buf_add_fmt(out, "%s\"%s\": %" PRIu64, i ? ", " : "", rows[i].label,

@@ -46,6 +46,10 @@ void stats_add_times(struct engine_times *sum, const struct engine_times *more);
 void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
                    struct buf *out);
 
+/* Appends what CPU time was given to, as part of a sentence: "95.0% of it on stacks that were seen"
+ * and, if there is some, what else. */
+void stats_cpu(const struct cpu_by_class *cpu, struct buf *out);
+
 /*
  * Updates it after a sample. Gives why (static) if more than half of the last
  * STATS_REFUSALS_WINDOW stacks were refused, for the first time; else NULL.

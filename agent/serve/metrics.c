@@ -111,6 +111,11 @@ static void add_sampling(const struct state *s, struct buf *out)
     for (unsigned rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         labelled(out, "pystrobe_samples_failed_total", "reason", cpy_rc_label((enum cpy_rc)rc),
                  (double)s->engine.failed[rc]);
+    head(out, "pystrobe_cpu_seconds_total", "counter",
+         "CPU time of processes in profiles, by what is known of it.");
+    for (enum cpu_class class = CPU_STACKS; class < CPU_CLASS_COUNT; class ++)
+        labelled(out, "pystrobe_cpu_seconds_total", "kind", cpu_class_label(class),
+                 (double)s->engine.cpu.ns[class] / (double)NS_PER_S);
     one(out, "pystrobe_stacks_torn_total", "counter", "Stacks dropped as they did not hold still.",
         (double)s->unwinder.torn);
     head(out, "pystrobe_stacks_torn_reasons_total", "counter", "The same by what was seen.");

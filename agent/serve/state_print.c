@@ -296,6 +296,9 @@ void state_text(const struct state *state, struct buf *out)
     hangs_text(state, out);
     buf_add_fmt(out, "samples:  %" PRIu64 ", ", state->engine.samples);
     stats_dropped(&state->engine, &state->unwinder, out);
+    buf_add_fmt(out, "\nCPU:      %.1f s in profiles, ",
+                (double)cpu_by_class_total(&state->engine.cpu) / (double)NS_PER_S);
+    stats_cpu(&state->engine.cpu, out);
     buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
     budget_text(state, out);
     if (state->log_left_out > 0)

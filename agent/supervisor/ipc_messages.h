@@ -15,12 +15,13 @@
 
 /* To a sampler. */
 enum ipc_message {
-    IPC_TAKE = 1,  /* struct ipc_take: sample this process */
-    IPC_DROP = 2,  /* struct proc_id: stop sampling it */
-    IPC_END = 3,   /* struct ipc_end: end the interval and hand over its profiles */
-    IPC_BURST = 4, /* struct ipc_burst: sample some processes at a higher rate for a while */
-    IPC_SHARE = 5, /* struct ipc_share: CPU time of each target of an owner */
-    IPC_COMMIT = 6 /* struct ipc_commit: commit and hand over all time up to now */
+    IPC_TAKE = 1,   /* struct ipc_take: sample this process */
+    IPC_DROP = 2,   /* struct proc_id: stop sampling it */
+    IPC_END = 3,    /* struct ipc_end: end the interval and hand over its profiles */
+    IPC_BURST = 4,  /* struct ipc_burst: sample some processes at a higher rate for a while */
+    IPC_SHARE = 5,  /* struct ipc_share: CPU time of each target of an owner */
+    IPC_COMMIT = 6, /* struct ipc_commit: commit and hand over all time up to now */
+    IPC_CHILD = 7   /* struct process_end: a child that another sampler has sampled */
 };
 
 struct ipc_take {
@@ -60,7 +61,8 @@ enum report {
     REPORT_COMMITTED = 8, /* uint64_t: answer to the IPC_COMMIT of that number */
     REPORT_HANG = 9,      /* struct engine_hang, then a text: what its threads and tasks do */
     REPORT_WARNING = 10,  /* struct report_warning: what a user is to know of this process */
-    REPORT_NAMED = 11     /* struct report_named: what it is called */
+    REPORT_NAMED = 11,    /* struct report_named: what it is called */
+    REPORT_CHILD = 12     /* struct process_end: what was counted of a process that has ended */
 };
 
 struct report_began {

@@ -44,6 +44,7 @@ void sampler_process_add_counts(struct report_counts *sum, const struct report_c
     sum->stats.opening_ns += more->stats.opening_ns;
     for (size_t i = 0; i < ENGINE_OUTCOMES; i++)
         sum->stats.failed[i] += more->stats.failed[i];
+    cpu_by_class_add(&sum->stats.cpu, &more->stats.cpu);
     stats_add_times(&sum->stats.times, &more->stats.times);
     stats_add(&sum->unwinder, &more->unwinder);
 }
@@ -275,6 +276,16 @@ static bool take_warning(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+static bool take_child(struct receiving *r, const void *bytes, size_t size)
+{
+    struct process_end message;
+
+    if (!ipc_read(&message, sizeof(message), bytes, size))
+        return false;
+    r->callbacks->child(r->ctx, &message);
+    return true;
+}
+
 static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct receiving *r = ctx;
@@ -300,6 +311,8 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = take_hang(r, bytes, size);
     else if (kind == REPORT_WARNING)
         good = take_warning(r, bytes, size);
+    else if (kind == REPORT_CHILD)
+        good = take_child(r, bytes, size);
     else if (kind == REPORT_COMMITTED)
         good = ipc_read(&r->sampler->committed, sizeof(r->sampler->committed), bytes, size);
     r->bad |= !good;

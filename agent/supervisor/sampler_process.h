@@ -50,6 +50,7 @@ struct sampler_process_callbacks {
     void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
     void (*warns)(void *ctx, struct proc_id id, const struct err *text);
     void (*named)(void *ctx, const struct report_named *named);
+    void (*child)(void *ctx, const struct process_end *child);
 };
 
 /* Starts the sampler. `bpf_reader`: it uses the BPF reader, if it may. False: `err` says why; retry

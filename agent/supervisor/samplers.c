@@ -139,6 +139,20 @@ void supervisor_drop(struct supervisor *f, struct proc_id id)
     assignments_remove(&f->assignments, assignments_find(&f->assignments, id));
 }
 
+void supervisor_tell_parent(struct supervisor *f, const struct process_end *child)
+{
+    const struct assignment *assignment;
+
+    for (size_t i = 0; i < f->assignments.count; i++) {
+        assignment = &f->assignments.items[i];
+        if (assignment->id.pid != child->parent)
+            continue;
+        if (assignment->sampling && assignment->sampler != f->reporting_sampler)
+            send_to_sampler(f, assignment->sampler, IPC_CHILD, child, sizeof(*child));
+        return;
+    }
+}
+
 double supervisor_fastest_hz(const struct supervisor *f, uint64_t now_ns)
 {
     double fastest_hz = 1;
@@ -329,6 +343,7 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     memset(&message, 0, sizeof(message));
     message.id = assignment->id;
     message.profile = assignment->profile;
+    message.profile.from_birth &= !assignment->known; /* another sampler has counted that */
     if (assignment->settled) { /* another sampler is not to call it otherwise */
         memcpy(message.profile.service, assignment->service, sizeof(message.profile.service));
         memcpy(message.profile.named_by, assignment->named_by, sizeof(message.profile.named_by));

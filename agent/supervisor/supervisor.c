@@ -253,6 +253,11 @@ static void hear_warning(void *ctx, struct proc_id id, const struct err *text)
                  assignment->profile.service, text->text);
 }
 
+static void hear_child(void *ctx, const struct process_end *child)
+{
+    supervisor_tell_parent(ctx, child);
+}
+
 static struct finder *open_supervisor_finder(struct supervisor *f)
 {
     const struct finder_settings settings = {
@@ -382,7 +387,8 @@ static void hear(struct supervisor *f, struct sampler_process *sampler)
                                                                .ended = hear_ended,
                                                                .counted = hear_counted,
                                                                .hangs = hear_hang,
-                                                               .warns = hear_warning};
+                                                               .warns = hear_warning,
+                                                               .child = hear_child};
 
     f->reporting_sampler = sampler;
     if (sampler_process_runs(sampler) &&
@@ -487,6 +493,7 @@ const struct engine_stats *supervisor_engine_stats(struct supervisor *f)
     f->stats.missed = sum.stats.missed;
     f->stats.idle = sum.stats.idle;
     f->stats.times = sum.stats.times;
+    f->stats.cpu = sum.stats.cpu;
     memcpy(f->stats.failed, sum.stats.failed, sizeof(f->stats.failed));
     f->stats.sampling = assignments_sampling(&f->assignments);
     return &f->stats;

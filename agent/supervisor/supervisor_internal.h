@@ -49,6 +49,10 @@ struct supervisor {
 
 /* samplers.c, which does not use the other two */
 
+/* Tells the sampler of a process's parent what was counted of the process, if another one
+ * reported it. */
+void supervisor_tell_parent(struct supervisor *supervisor, const struct process_end *child);
+
 /* Stops sampling a process. */
 void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 

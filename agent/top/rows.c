@@ -186,7 +186,7 @@ static void put_thread(const struct top_model *model, const struct top_state *st
         put_share(model, state, sum->total[shares[i]], cells, (struct top_box){x, y, SHARE_WIDTH});
     x += 2;
     x += top_cells_put(cells, (struct top_box){x, y, cells->width}, TOP_STRONG,
-                       thread->key.tid ? thread->key.name : service_unseen);
+                       thread->key.tid ? thread->key.name : cpu_class_frame(CPU_BETWEEN));
     if (!top_model_is_live(model, thread))
         return;
     x += top_cells_put(cells, (struct top_box){x, y, cells->width}, TOP_PLAIN, ": ");

@@ -6,7 +6,12 @@
 #include "tests/unit/unit_test.h"
 
 static const struct engine_stats stats = {
-    .samples = 990, .missed = 10, .sampling = 1, .attached = 2, .overflow = 0};
+    .samples = 990,
+    .missed = 10,
+    .sampling = 1,
+    .attached = 2,
+    .overflow = 0,
+    .cpu = {{[CPU_STACKS] = 1960000000, [CPU_CHILDREN] = 40000000}}};
 
 static const struct refused none = {.count = 0};
 static const struct buf nothing = {.size = 0};
@@ -16,9 +21,7 @@ static const struct record_text example = {.stats = &stats,
                                            .warnings = &nothing,
                                            .unwinder = {.torn = 3, .torn_moved = 3},
                                            .elapsed_ns = 10000000000,
-                                           .rate_hz = 100,
-                                           .cpu_ns = 2000000000,
-                                           .unseen_cpu_ns = 20000000};
+                                           .rate_hz = 100};
 
 static const char *text_of(struct buf *out)
 {
@@ -43,8 +46,8 @@ static void the_summary_says_what_came_of_it(void **state)
     assert_string_equal(text_of(&out),
                         "pystrobe: 990 samples of 2 processes in 10.0 s, dropped: 10 ticks missed, "
                         "3 stacks torn (3 moved)\n"
-                        "pystrobe: 99 of 100 samples a second and process; 2.00 s of CPU, 99.0% of "
-                        "it on stacks that were seen\n");
+                        "pystrobe: 99 of 100 samples a second and process; 2.00 s of CPU, 98.0% of "
+                        "it on stacks that were seen, 2.0% in children that ended unseen\n");
 }
 
 static void the_summary_names_what_could_not_be_read(void **state)
@@ -68,7 +71,7 @@ static void the_summary_names_what_could_not_be_read(void **state)
     assert_string_equal(
         strchr(text_of(&out), '\n') + 1,
         "pystrobe: 99 of 100 samples a second and process; 2.00 s of CPU of what could be read, "
-        "99.0% of it on stacks that were seen\n"
+        "98.0% of it on stacks that were seen, 2.0% in children that ended unseen\n"
         "pystrobe: not sampled: process 7 (python3 a.py): kernel.yama.ptrace_scope is 2, which "
         "forbids it without the capability; give pystrobe CAP_SYS_PTRACE\n"
         "pystrobe: not sampled: process 8 (evil\\x1b[31m): kernel.yama.ptrace_scope is 2, which "

@@ -159,12 +159,14 @@ static void takes_the_deepest_stack_there_is(void **state)
 static void has_a_row_for_unseen_time_of_each_process(void **state)
 {
     struct service *service = service_in(state);
-    uint32_t row = service_unseen_row(service, TAG(PID, SPLIT_PROCESS));
+    uint32_t row = service_class_row(service, CPU_BETWEEN, NULL, TAG(PID, SPLIT_PROCESS));
 
-    assert_int_equal(service_unseen_row(service, TAG(PID, SPLIT_NONE)), service->unseen_row);
+    assert_int_equal(service_class_row(service, CPU_BETWEEN, NULL, TAG(PID, SPLIT_NONE)),
+                     service->unseen_row);
     assert_int_not_equal(row, service->unseen_row);
-    assert_int_equal(service_unseen_row(service, TAG(PID, SPLIT_THREAD)), row);
-    assert_int_not_equal(service_unseen_row(service, TAG(PID + 1, SPLIT_PROCESS)), row);
+    assert_int_equal(service_class_row(service, CPU_BETWEEN, NULL, TAG(PID, SPLIT_THREAD)), row);
+    assert_int_not_equal(service_class_row(service, CPU_BETWEEN, NULL, TAG(PID + 1, SPLIT_PROCESS)),
+                         row);
     assert_int_not_equal(service->unseen_row, service->overflow_row);
 }
 
@@ -316,15 +318,15 @@ static void bounds_how_many_processes_it_tells_apart(void **state)
 
     assert_non_null(shop);
     shop->split.max = 3;
-    first = service_unseen_row(shop, TAG(1, SPLIT_PROCESS));
-    assert_int_not_equal(service_unseen_row(shop, TAG(2, SPLIT_PROCESS)), first);
-    assert_int_not_equal(service_unseen_row(shop, TAG(3, SPLIT_PROCESS)), first);
-    others = service_unseen_row(shop, TAG(4, SPLIT_PROCESS));
-    assert_int_equal(service_unseen_row(shop, TAG(5, SPLIT_PROCESS)), others);
-    assert_int_equal(service_unseen_row(shop, TAG(1, SPLIT_PROCESS)), first);
+    first = service_class_row(shop, CPU_BETWEEN, NULL, TAG(1, SPLIT_PROCESS));
+    assert_int_not_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(2, SPLIT_PROCESS)), first);
+    assert_int_not_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(3, SPLIT_PROCESS)), first);
+    others = service_class_row(shop, CPU_BETWEEN, NULL, TAG(4, SPLIT_PROCESS));
+    assert_int_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(5, SPLIT_PROCESS)), others);
+    assert_int_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(1, SPLIT_PROCESS)), first);
     assert_true(service_begin(shop, 7, 8)); /* anew in each interval */
-    assert_int_not_equal(service_unseen_row(shop, TAG(5, SPLIT_PROCESS)),
-                         service_unseen_row(shop, TAG(4, SPLIT_PROCESS)));
+    assert_int_not_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(5, SPLIT_PROCESS)),
+                         service_class_row(shop, CPU_BETWEEN, NULL, TAG(4, SPLIT_PROCESS)));
 }
 
 static void tells_more_processes_apart_when_the_bound_is_raised(void **state)
@@ -335,15 +337,15 @@ static void tells_more_processes_apart_when_the_bound_is_raised(void **state)
 
     assert_non_null(shop);
     shop->split.max = 1;
-    last = service_unseen_row(shop, TAG(1, SPLIT_PROCESS));
-    others = service_unseen_row(shop, TAG(2, SPLIT_PROCESS));
+    last = service_class_row(shop, CPU_BETWEEN, NULL, TAG(1, SPLIT_PROCESS));
+    others = service_class_row(shop, CPU_BETWEEN, NULL, TAG(2, SPLIT_PROCESS));
     shop->split.max = 300;
     for (pid = 2; pid <= 300; pid++, last = row) {
-        row = service_unseen_row(shop, TAG(pid, SPLIT_PROCESS));
+        row = service_class_row(shop, CPU_BETWEEN, NULL, TAG(pid, SPLIT_PROCESS));
         assert_int_not_equal(row, last);
         assert_int_not_equal(row, others);
     }
-    assert_int_equal(service_unseen_row(shop, TAG(301, SPLIT_PROCESS)), others);
+    assert_int_equal(service_class_row(shop, CPU_BETWEEN, NULL, TAG(301, SPLIT_PROCESS)), others);
 }
 
 static const struct labels no_labels;
