@@ -29,6 +29,8 @@
 #define UNWANTED_MAX_NS     (600 * NS_PER_S)
 #define TAKEN_CHECK_NS      (5 * NS_PER_S)
 #define EAGER_SCAN_NS       (20 * NS_PER_MS)
+#define SOON_NS             (20 * NS_PER_MS) /* between scans, for a while after one found a process */
+#define SOON_FOR_NS         (2 * NS_PER_S)
 #define CATCH_UP_NS         (50 * NS_PER_MS)
 #define SCAN_SLOWEST_NS     (5 * NS_PER_S) /* between scans, to save CPU time */
 #define WHOLE_NS            (5 * NS_PER_S) /* /proc is read at least so often */
@@ -56,18 +58,19 @@ struct finder {
     uint64_t since; /* clock ticks after boot: of what began later, all CPU time counts */
     uint64_t scan;  /* counts scans */
     uint64_t next_scan_ns;
-    uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
-    bool polls;            /* this scan looks for them */
-    double share;          /* of a core, that scans may take; 0: no limit */
-    double cpu_ns;         /* that one scan takes, but for looks: */
-    double looks_ns;       /* that those of this scan took, which are due at their time anyway */
-    unsigned looks, takes; /* of this scan */
-    bool behind;           /* there was more to do than one scan may */
-    unsigned warned;       /* of which obstacles, a bit each */
-    bool warned_short;     /* of a lack of descriptors or memory */
-    bool overrun;          /* the kernel could not tell of all execs since the last poll */
-    int execs_fd;          /* owned; -1: none */
-    int census_fd;         /* owned; -1: none */
+    uint64_t next_poll_ns;  /* for execs: not in each of the scans that catch up or come soon */
+    uint64_t soon_until_ns; /* until then scans come soon */
+    bool polls;             /* this scan looks for them */
+    double share;           /* of a core, that scans may take; 0: no limit */
+    double cpu_ns;          /* that one scan takes, but for looks: */
+    double looks_ns;        /* that those of this scan took, which are due at their time anyway */
+    unsigned looks, takes;  /* of this scan */
+    bool behind;            /* there was more to do than one scan may */
+    unsigned warned;        /* of which obstacles, a bit each */
+    bool warned_short;      /* of a lack of descriptors or memory */
+    bool overrun;           /* the kernel could not tell of all execs since the last poll */
+    int execs_fd;           /* owned; -1: none */
+    int census_fd;          /* owned; -1: none */
     struct proc_census census; /* of the last scan, */
     pid_t newest_before;       /* and of the one before that */
     uint64_t next_whole_ns;
@@ -367,10 +370,10 @@ void finder_limit(struct finder *f, double share)
     f->share = share;
 }
 
-/* Time between two scans that keeps to the limit. */
-static uint64_t scan_period(const struct finder *f)
+/* Time between two scans of `asked` ns, or longer to keep to the limit. */
+static uint64_t scan_period(const struct finder *f, uint64_t asked_ns)
 {
-    const double asked = (double)f->settings.scan_ns;
+    const double asked = (double)asked_ns;
     const double needed = f->share > 0 ? f->cpu_ns / f->share : 0;
     const double slowest = asked > SCAN_SLOWEST_NS ? asked : SCAN_SLOWEST_NS;
 
@@ -643,7 +646,7 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
 
 static void end_scan(struct finder *f, uint64_t now_ns)
 {
-    uint64_t every = scan_period(f);
+    uint64_t every = scan_period(f, f->settings.scan_ns), soon = scan_period(f, SOON_NS);
 
     if (f->settings.eager) /* a command's children come and go with it */
         every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
@@ -651,6 +654,10 @@ static void end_scan(struct finder *f, uint64_t now_ns)
         f->overrun = false;
         f->next_poll_ns = now_ns + every;
     }
+    if (f->takes > 0) /* who has started one may start others, and these may be over soon */
+        f->soon_until_ns = now_ns + SOON_FOR_NS;
+    if (now_ns < f->soon_until_ns && soon < every)
+        every = soon;
     if (f->behind && every > CATCH_UP_NS)
         every = CATCH_UP_NS;
     f->next_scan_ns = now_ns + every;

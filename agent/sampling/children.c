@@ -91,20 +91,38 @@ void children_begin(struct children *c, pid_t pid, bool from_birth)
     add_present(c, from_birth);
 }
 
-void children_note(struct children *c, struct proc_id id, uint64_t cpu_ns)
+/* The child of that id, added if it is not listed; NULL: there is no room. */
+static struct child *get_child(struct children *c, struct proc_id id)
 {
     struct child *child = find_child(c, id.pid);
 
-    if (child && child->id.start != id.start) { /* another process has the number */
+    if (!child)
+        return add_child(c, id);
+    if (child->id.start != id.start) { /* another process has the number */
         c->known_ns += child->counted_ns;
         *child = (struct child){.id = id};
     }
-    if (!child)
-        child = add_child(c, id);
+    return child;
+}
+
+void children_expect(struct children *c, struct proc_id id)
+{
+    struct child *child = get_child(c, id);
+
     if (child)
-        child->counted_ns = cpu_ns;
-    else
+        child->is_sampled = true;
+}
+
+void children_note(struct children *c, struct proc_id id, uint64_t cpu_ns)
+{
+    struct child *child = get_child(c, id);
+
+    if (!child) {
         c->known_ns += cpu_ns;
+        return;
+    }
+    child->counted_ns = cpu_ns;
+    child->is_sampled = false;
 }
 
 static void tell(struct told *told, const char *name, uint64_t start, uint64_t ns)
@@ -143,6 +161,9 @@ void children_look(struct children *c, children_told *told, void *ctx)
     const struct child *child;
     uint64_t due_ns;
 
+    for (child = c->items + there; child < c->items + c->count; child++)
+        if (child->is_sampled)
+            return; /* another time, when its end is noted */
     read_parent(c);
     for (size_t i = there; i < c->count; i++)
         c->known_ns += c->items[i].counted_ns;

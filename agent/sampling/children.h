@@ -11,9 +11,9 @@
  * Not in it are children that ended after their parent, and those of a parent that ignores SIGCHLD:
  * the kernel does not add them to any process's number that we read.
  *
- * Shape: children_begin; children_note for each child that was sampled; children_look now and then;
- *        children_finish.
- * Source: proc(5); wait_task_zombie in the kernel's kernel/exit.c.
+ * Shape: children_begin; for each child that is sampled children_expect, and children_note when it
+ * is sampled no more; children_look now and then; children_finish. Source: proc(5);
+ * wait_task_zombie in the kernel's kernel/exit.c.
  */
 #ifndef AGENT_SAMPLING_CHILDREN_H
 #define AGENT_SAMPLING_CHILDREN_H
@@ -27,6 +27,7 @@ struct child {
     struct proc_id id;
     uint64_t counted_ns; /* of its CPU time, what is not the parent's to count */
     uint64_t cpu_ns;     /* as last seen; 0: only noted */
+    bool is_sampled;     /* and what is counted of it will be noted */
     char name[64];       /* the kernel's name of it, repaired */
 };
 
@@ -49,6 +50,9 @@ struct children {
 
 /* Begins to count. `from_birth`: all that it has waited for so far counts, too. */
 void children_begin(struct children *children, pid_t pid, bool from_birth);
+
+/* A child is sampled from now on: once it is gone, nothing is told until it is noted. */
+void children_expect(struct children *children, struct proc_id id);
 
 /* `cpu_ns` of a child's CPU time, with that of its own children, are counted elsewhere. */
 void children_note(struct children *children, struct proc_id id, uint64_t cpu_ns);

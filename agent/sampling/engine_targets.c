@@ -112,6 +112,18 @@ void engine_note_child(struct engine *e, const struct process_end *child)
         children_note(&parent->process.children, child->id, child->cpu_ns);
 }
 
+/* A process is sampled from now on, whose parent or children may be, too. */
+static void expect_children(struct engine *e, struct target *t)
+{
+    struct target *parent = target_of_pid(e, t->process.children.parent);
+
+    if (parent)
+        children_expect(&parent->process.children, t->id);
+    for (size_t i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i]->process.children.parent == t->id.pid)
+            children_expect(&t->process.children, e->sampling[i]->id);
+}
+
 /* Ends the process of a target, and has its parent know what was counted of it. */
 static void finish_process(struct engine *e, struct target *t)
 {
@@ -360,6 +372,7 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
     process_account(&t->process, profile->from_birth, &e->stats.cpu);
+    expect_children(e, t);
     if (e->settings.chosen_began)
         e->settings.chosen_began(e->settings.ctx, id.pid);
     if (e->finder)

@@ -542,6 +542,27 @@ static void lets_go_of_what_execs_the_same_program_at_the_same_addresses(void **
     (void)close(lines[1]);
 }
 
+static void scans_soon_for_a_while_after_it_found_a_process(void **state)
+{
+    struct scene scene;
+    uint64_t mark;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    learn(&scene);
+    mark = proc_exe_mark(scene.child);
+    open_gate(&scene);
+    wait_for_exec(&scene, mark);
+    scan_after(&scene, SCAN_NS);
+    assert_int_equal(scene.takes, 1);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 20 * NS_PER_MS);
+    scan_after(&scene, NS_PER_S);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 20 * NS_PER_MS);
+    scan_after(&scene, NS_PER_S);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + SCAN_NS);
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +573,7 @@ int main(void)
         cmocka_unit_test(leaves_an_old_process_in_peace_for_as_long_as_it_has_run),
         cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
         cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
+        cmocka_unit_test(scans_soon_for_a_while_after_it_found_a_process),
         cmocka_unit_test(loses_nothing_while_it_can_open_no_file),
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),

@@ -144,6 +144,28 @@ static void leaves_out_what_is_counted_elsewhere(void **state)
     children_finish(&c);
 }
 
+/* Its parent may be sooner to wait for it than we are to see that it has ended. */
+static void waits_for_what_is_counted_of_one_that_is_sampled(void **state)
+{
+    struct heard heard = {0};
+    struct children c;
+    struct proc_id id;
+
+    (void)state;
+    children_begin(&c, getpid(), false);
+    id = id_of(start_child());
+    children_expect(&c, id);
+    children_look(&c, hear, &heard);
+    end_child(id.pid);
+    children_look(&c, hear, &heard);
+    assert_int_equal(heard.named_ns + heard.unnamed_ns, 0);
+    children_note(&c, id, USED_NS / 2);
+    children_look(&c, hear, &heard);
+
+    assert_true(is_about(heard.named_ns + heard.unnamed_ns + USED_NS / 2));
+    children_finish(&c);
+}
+
 /* Of one that is sampled for a while only, the rest is told. */
 static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 {
@@ -226,6 +248,7 @@ int main(void)
         cmocka_unit_test(tells_what_a_child_used_that_was_never_seen),
         cmocka_unit_test(tells_what_a_child_used_by_its_name),
         cmocka_unit_test(leaves_out_what_is_counted_elsewhere),
+        cmocka_unit_test(waits_for_what_is_counted_of_one_that_is_sampled),
         cmocka_unit_test(tells_the_rest_of_one_that_was_sampled_for_a_while),
         cmocka_unit_test(leaves_out_what_children_used_before),
         cmocka_unit_test(counts_all_of_one_from_its_birth),
