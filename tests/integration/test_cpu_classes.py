@@ -36,8 +36,7 @@ def long():
     burn(0.016)
 def short():
     burn(0.004)
-end = time.monotonic() + 10
-while time.monotonic() < end:
+for _ in range(200):
     for work in (long, short):
         thread = threading.Thread(target=work)
         thread.start()
