@@ -28,8 +28,7 @@
 #define UNWANTED_FIRST_NS   NS_PER_S /* one that is young may change its user or its cgroup yet */
 #define UNWANTED_MAX_NS     (600 * NS_PER_S)
 #define TAKEN_CHECK_NS      (5 * NS_PER_S)
-#define EAGER_SCAN_NS       (20 * NS_PER_MS)
-#define SOON_NS             (20 * NS_PER_MS) /* between scans, for a while after one found a process */
+#define SOON_NS             (20 * NS_PER_MS) /* between scans, while processes come */
 #define SOON_FOR_NS         (2 * NS_PER_S)
 #define CATCH_UP_NS         (50 * NS_PER_MS)
 #define SCAN_SLOWEST_NS     (5 * NS_PER_S) /* between scans, to save CPU time */
@@ -649,7 +648,7 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     uint64_t every = scan_period(f, f->settings.scan_ns), soon = scan_period(f, SOON_NS);
 
     if (f->settings.eager) /* a command's children come and go with it */
-        every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+        every = f->counts[CANDIDATE_TAKEN] == 0 ? SOON_NS : SOON_NS * 10;
     if (f->polls) {
         f->overrun = false;
         f->next_poll_ns = now_ns + every;

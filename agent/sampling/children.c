@@ -2,13 +2,10 @@
 /* children.c - see children.h. */
 #include "agent/sampling/children.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
-#include "base/utf8.h"
 
 /* What is told in a look. */
 struct told {
@@ -42,16 +39,6 @@ static uint64_t family_cpu_ns(const struct proc_stat *stat)
     return stat->cpu_ns + stat->waited_cpu_ns;
 }
 
-static void set_name(struct child *child, const char *name)
-{
-    struct buf text;
-
-    buf_init(&text, sizeof(child->name) - 1);
-    utf8_repair(name, strlen(name), &text);
-    (void)snprintf(child->name, sizeof(child->name), "%s", buf_text(&text));
-    buf_finish(&text);
-}
-
 /* Adds those that are there now and not listed yet. `counts`: all of their CPU time does. */
 static void add_present(struct children *c, bool counts)
 {
@@ -68,7 +55,7 @@ static void add_present(struct children *c, bool counts)
             return;
         child->cpu_ns = family_cpu_ns(&stat);
         child->counted_ns = counts ? 0 : child->cpu_ns;
-        set_name(child, stat.name);
+        memcpy(child->name, stat.name, sizeof(child->name));
     }
 }
 

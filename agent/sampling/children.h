@@ -28,7 +28,7 @@ struct child {
     uint64_t counted_ns; /* of its CPU time, what is not the parent's to count */
     uint64_t cpu_ns;     /* as last seen; 0: only noted */
     bool is_sampled;     /* and what is counted of it will be noted */
-    char name[64];       /* the kernel's name of it, repaired */
+    char name[sizeof(((struct proc_stat *)NULL)->name)]; /* the kernel's name of it */
 };
 
 /*
@@ -57,8 +57,8 @@ void children_expect(struct children *children, struct proc_id id);
 /* `cpu_ns` of a child's CPU time, with that of its own children, are counted elsewhere. */
 void children_note(struct children *children, struct proc_id id, uint64_t cpu_ns);
 
-/* Time of children that were not sampled. `name`: of the child, NULL: not known; `start`: of the
- * child, clock ticks after boot, 0: not known. */
+/* Time of children that were not sampled. `name`: of the child, any bytes, NULL: not known;
+ * `start`: of the child, clock ticks after boot, 0: not known. */
 typedef void children_told(void *ctx, const char *name, uint64_t start, uint64_t ns);
 
 /*

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/proc_stat.h"
-#include "base/utf8.h"
 
 /* A look in progress. */
 struct look {
@@ -55,19 +53,15 @@ static uint64_t known_ns(struct look *look, pid_t tid)
 
 static void note_use(struct native_threads *n, pid_t tid, uint64_t ns)
 {
-    char name[32] = "";
+    char name[sizeof(n->uses->name)] = "";
     struct native_use *use;
-    struct buf text;
-    size_t size = 0;
 
-    (void)proc_file_read(name, sizeof(name), &size, "/proc/%d/task/%d/comm", (int)n->pid, (int)tid);
-    buf_init(&text, sizeof(use->name) - 1);
-    utf8_repair(name, strcspn(name, "\n"), &text);
-    use = native_use_of(n, "");
-    use = use ? native_use_of(n, buf_text(&text)) : NULL;
+    (void)proc_file_read(name, sizeof(name), NULL, "/proc/%d/task/%d/comm", (int)n->pid, (int)tid);
+    name[strcspn(name, "\n")] = '\0';
+    use = native_use_of(n, ""); /* the first */
+    use = use ? native_use_of(n, name) : NULL;
     if (use)
         use->ns += ns;
-    buf_finish(&text);
 }
 
 static bool look_at_thread(void *ctx, pid_t tid, uint64_t inode)

@@ -55,7 +55,7 @@ void native_threads_note(struct native_threads *threads, pid_t tid, uint64_t cpu
 void native_threads_look(struct native_threads *threads, bool (*is_python)(void *ctx, pid_t tid),
                          void *ctx);
 
-/* Tells what was noted since it was told last, by name (the kernel's, repaired). */
+/* Tells what was noted since it was told last, by name (the kernel's: any bytes). */
 void native_threads_tell(struct native_threads *threads,
                          void (*told)(void *ctx, const char *name, uint64_t ns), void *ctx);
 

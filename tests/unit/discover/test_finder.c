@@ -261,21 +261,28 @@ static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **stat
     end(&scene);
 }
 
+/* The child execs, and the very next scan takes it. */
+static void take_after_exec(struct scene *scene)
+{
+    uint64_t mark;
+
+    learn(scene);
+    mark = proc_exe_mark(scene->child);
+    scene->looks = 0;
+    open_gate(scene);
+    wait_for_exec(scene, mark);
+    scan_after(scene, SCAN_NS); /* looked at again, without an exec, after 1 s */
+    assert_int_equal(scene->looks, 1);
+    assert_int_equal(scene->takes, 1);
+}
+
 static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
 {
     struct scene scene;
-    uint64_t mark;
 
     (void)state;
     begin(&scene, "/bin/sh", "sh", true);
-    learn(&scene);
-    mark = proc_exe_mark(scene.child);
-    scene.looks = 0;
-    open_gate(&scene);
-    wait_for_exec(&scene, mark);
-    scan_after(&scene, SCAN_NS); /* looked at again, without an exec, after 1 s */
-    assert_int_equal(scene.looks, 1);
-    assert_int_equal(scene.takes, 1);
+    take_after_exec(&scene);
     end(&scene);
 }
 
@@ -545,16 +552,10 @@ static void lets_go_of_what_execs_the_same_program_at_the_same_addresses(void **
 static void scans_soon_for_a_while_after_it_found_a_process(void **state)
 {
     struct scene scene;
-    uint64_t mark;
 
     (void)state;
     begin(&scene, "/bin/sh", "sh", true);
-    learn(&scene);
-    mark = proc_exe_mark(scene.child);
-    open_gate(&scene);
-    wait_for_exec(&scene, mark);
-    scan_after(&scene, SCAN_NS);
-    assert_int_equal(scene.takes, 1);
+    take_after_exec(&scene);
     assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 20 * NS_PER_MS);
     scan_after(&scene, NS_PER_S);
     assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 20 * NS_PER_MS);

@@ -17,35 +17,7 @@
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/leader.h"
 #include "tests/unit/unit_test.h"
-
-/* A child that does what `work` does and then waits to be killed. */
-static pid_t start_child(void (*work)(void))
-{
-    int ready[2];
-    char byte;
-    pid_t pid;
-
-    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    pid = fork();
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        work();
-        (void)!write(ready[1], "x", 1);
-        for (;;)
-            (void)pause();
-    }
-    assert_true(pid > 0);
-    (void)close(ready[1]);
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    (void)close(ready[0]);
-    return pid;
-}
-
-static void end_child(pid_t pid)
-{
-    (void)kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
+#include "tests/unit/waiting_child.h"
 
 static void do_nothing(void)
 {
@@ -92,7 +64,7 @@ static void read_asleep(pid_t pid, struct proc_stat *stat)
 
 static void reads_the_stat_of_a_process(void **state)
 {
-    pid_t pid = start_child(do_nothing);
+    pid_t pid = waiting_child_start(do_nothing);
     struct proc_stat stat;
 
     (void)state;
@@ -100,7 +72,7 @@ static void reads_the_stat_of_a_process(void **state)
     assert_int_equal(stat.state, 'S');
     assert_int_equal(stat.parent, getpid());
     assert_started_now(stat.start);
-    end_child(pid);
+    waiting_child_end(pid);
 }
 
 static void is_not_misled_by_the_name_of_a_process(void **state)
@@ -112,7 +84,7 @@ static void is_not_misled_by_the_name_of_a_process(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        pid_t pid = start_child(names[i]);
+        pid_t pid = waiting_child_start(names[i]);
 
         read_asleep(pid, &stat);
         assert_string_equal(stat.name, wanted[i]);
@@ -121,7 +93,7 @@ static void is_not_misled_by_the_name_of_a_process(void **state)
         assert_started_now(stat.start);
         assert_int_equal(proc_user(pid, &user), PROC_OK);
         assert_int_equal(user, getuid());
-        end_child(pid);
+        waiting_child_end(pid);
     }
 }
 
@@ -142,7 +114,7 @@ static void tells_a_zombie(void **state)
 
 static void says_that_a_process_is_gone(void **state)
 {
-    pid_t pid = start_child(do_nothing);
+    pid_t pid = waiting_child_start(do_nothing);
     char text[PROC_COMMAND_MAX] = "x";
     struct proc_sched times;
     struct proc_stat stat;
@@ -152,7 +124,7 @@ static void says_that_a_process_is_gone(void **state)
 
     (void)state;
     assert_true(proc_clock(pid, &clock));
-    end_child(pid);
+    waiting_child_end(pid);
     assert_false(proc_clock(pid, &clock));
     assert_false(proc_clock_ns(clock, &cpu));
     assert_int_equal(proc_sched_read(pid, pid, &times), PROC_GONE);
@@ -195,7 +167,7 @@ static void reads_a_command_line_with_blanks_between(void **state)
     assert_string_equal(text, "python3 1000 0.5");
     proc_executable(pid, text);
     assert_int_equal(text[0], '/');
-    end_child(pid);
+    waiting_child_end(pid);
 }
 
 static void reads_what_a_process_runs_once_its_first_thread_has_ended(void **state)
@@ -228,7 +200,7 @@ static void cuts_a_long_command_line(void **state)
     pid = start_command(argv);
     proc_command_line(pid, text);
     assert_int_equal(strlen(text), PROC_COMMAND_MAX - 1);
-    end_child(pid);
+    waiting_child_end(pid);
 }
 
 static void burn(uint64_t ns)
@@ -253,7 +225,7 @@ static void burn_some_time(void)
 
 static void reads_the_cpu_time_of_process_and_thread(void **state)
 {
-    pid_t pid = start_child(burn_some_time);
+    pid_t pid = waiting_child_start(burn_some_time);
     struct proc_sched own = {0}, again = {0};
     struct proc_stat stat;
     uint64_t process = 0;
@@ -270,7 +242,7 @@ static void reads_the_cpu_time_of_process_and_thread(void **state)
     assert_true(own.cpu_ns >= 190 * NS_PER_MS && own.cpu_ns < 20 * NS_PER_S);
     assert_int_equal(own.cpu_ns, again.cpu_ns); /* it sleeps */
     assert_int_equal(own.wait_ns, again.wait_ns);
-    end_child(pid);
+    waiting_child_end(pid);
     assert_int_equal(proc_sched_read(pid, pid, &own), PROC_GONE);
 }
 

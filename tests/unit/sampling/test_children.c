@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_children.c - what children used that nobody sampled is told once, and of whom. */
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/sampling/children.h"
 #include "base/time_units.h"
 #include "tests/unit/unit_test.h"
+#include "tests/unit/waiting_child.h"
 
 /* CPU time that a child of a test uses; stat files count in hundredths of a second. */
 #define USED_NS (150 * NS_PER_MS)
@@ -42,35 +42,11 @@ static uint64_t used_ns(void)
     return timespec_to_ns(used);
 }
 
-/* A child that uses USED_NS, says so, and waits to be killed. */
-static pid_t start_child(void)
+static void use(void)
 {
-    int ready[2];
-    char byte;
-    pid_t pid;
-
-    assert_int_equal(pipe(ready), 0);
-    pid = fork();
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)prctl(PR_SET_NAME, "a\xff child");
-        while (used_ns() < USED_NS) {
-        }
-        (void)!write(ready[1], "x", 1);
-        for (;;)
-            (void)pause();
+    (void)prctl(PR_SET_NAME, "a\xff child");
+    while (used_ns() < USED_NS) {
     }
-    assert_true(pid > 0);
-    (void)close(ready[1]);
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    (void)close(ready[0]);
-    return pid;
-}
-
-static void end_child(pid_t pid)
-{
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static bool is_about(uint64_t ns)
@@ -86,133 +62,143 @@ static struct proc_id id_of(pid_t pid)
     return (struct proc_id){pid, stat.start};
 }
 
+struct scene {
+    struct children c; /* of this process */
+    struct heard heard;
+};
+
+static int set_up(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+
+    assert_non_null(scene);
+    children_begin(&scene->c, getpid(), false);
+    *state = scene;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *scene = *state;
+
+    children_finish(&scene->c);
+    free(scene);
+    return 0;
+}
+
+static void begin_anew(struct scene *scene, bool from_birth)
+{
+    children_finish(&scene->c);
+    children_begin(&scene->c, getpid(), from_birth);
+}
+
+static void look(struct scene *scene)
+{
+    children_look(&scene->c, hear, &scene->heard);
+}
+
 static void tells_what_a_child_used_that_was_never_seen(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    end_child(start_child());
-    children_look(&c, hear, &heard);
-    assert_true(is_about(heard.unnamed_ns));
-    assert_int_equal(heard.named_ns, 0);
+    waiting_child_end(waiting_child_start(use));
+    look(scene);
+    assert_true(is_about(scene->heard.unnamed_ns));
+    assert_int_equal(scene->heard.named_ns, 0);
 
-    children_look(&c, hear, &heard); /* once */
-    assert_true(is_about(heard.unnamed_ns));
-    assert_int_equal(c.parent, getppid());
-    children_finish(&c);
+    look(scene); /* once */
+    assert_true(is_about(scene->heard.unnamed_ns));
+    assert_int_equal(scene->c.parent, getppid());
 }
 
 static void tells_what_a_child_used_by_its_name(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
     struct proc_id id;
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    id = id_of(start_child());
-    children_look(&c, hear, &heard);
-    assert_int_equal(heard.named_ns + heard.unnamed_ns, 0); /* it is not waited for yet */
-    end_child(id.pid);
-    children_look(&c, hear, &heard);
+    id = id_of(waiting_child_start(use));
+    look(scene);
+    assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns,
+                     0); /* it is not waited for yet */
+    waiting_child_end(id.pid);
+    look(scene);
 
-    if (heard.named_ns == 0)
+    if (scene->heard.named_ns == 0)
         skip(); /* the kernel lists no children */
-    assert_true(is_about(heard.named_ns));
-    assert_string_equal(heard.name, "a\xef\xbf\xbd child");
-    assert_int_equal(heard.start, id.start);
-    assert_true(heard.unnamed_ns <= 3 * TICK_NS);
-    children_finish(&c);
+    assert_true(is_about(scene->heard.named_ns));
+    assert_string_equal(scene->heard.name, "a\xff child");
+    assert_int_equal(scene->heard.start, id.start);
+    assert_true(scene->heard.unnamed_ns <= 3 * TICK_NS);
 }
 
 static void leaves_out_what_is_counted_elsewhere(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
     pid_t pid;
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    pid = start_child();
-    children_note(&c, id_of(pid), USED_NS + 10 * TICK_NS);
-    end_child(pid);
-    children_look(&c, hear, &heard);
+    pid = waiting_child_start(use);
+    children_note(&scene->c, id_of(pid), USED_NS + 10 * TICK_NS);
+    waiting_child_end(pid);
+    look(scene);
 
-    assert_int_equal(heard.named_ns + heard.unnamed_ns, 0);
-    children_finish(&c);
+    assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns, 0);
 }
 
 /* Its parent may be sooner to wait for it than we are to see that it has ended. */
 static void waits_for_what_is_counted_of_one_that_is_sampled(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
     struct proc_id id;
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    id = id_of(start_child());
-    children_expect(&c, id);
-    children_look(&c, hear, &heard);
-    end_child(id.pid);
-    children_look(&c, hear, &heard);
-    assert_int_equal(heard.named_ns + heard.unnamed_ns, 0);
-    children_note(&c, id, USED_NS / 2);
-    children_look(&c, hear, &heard);
+    id = id_of(waiting_child_start(use));
+    children_expect(&scene->c, id);
+    look(scene);
+    waiting_child_end(id.pid);
+    look(scene);
+    assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns, 0);
+    children_note(&scene->c, id, USED_NS / 2);
+    look(scene);
 
-    assert_true(is_about(heard.named_ns + heard.unnamed_ns + USED_NS / 2));
-    children_finish(&c);
+    assert_true(is_about(scene->heard.named_ns + scene->heard.unnamed_ns + USED_NS / 2));
 }
 
 /* Of one that is sampled for a while only, the rest is told. */
 static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
     pid_t pid;
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    pid = start_child();
-    children_note(&c, id_of(pid), 5 * TICK_NS);
-    end_child(pid);
-    children_look(&c, hear, &heard);
+    pid = waiting_child_start(use);
+    children_note(&scene->c, id_of(pid), 5 * TICK_NS);
+    waiting_child_end(pid);
+    look(scene);
 
-    assert_true(is_about(heard.named_ns + heard.unnamed_ns + 5 * TICK_NS));
-    children_finish(&c);
+    assert_true(is_about(scene->heard.named_ns + scene->heard.unnamed_ns + 5 * TICK_NS));
 }
 
 static void leaves_out_what_children_used_before(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
-    pid_t pid = start_child();
+    struct scene *scene = *state;
+    pid_t pid = waiting_child_start(use);
 
-    (void)state;
-    children_begin(&c, getpid(), false);
-    if (c.count == 0) {
-        end_child(pid);
+    begin_anew(scene, false);
+    if (scene->c.count == 0) {
+        waiting_child_end(pid);
         skip(); /* the kernel lists no children */
     }
-    end_child(pid);
-    children_look(&c, hear, &heard);
-    assert_true(heard.named_ns + heard.unnamed_ns <= 3 * TICK_NS);
-    children_finish(&c);
+    waiting_child_end(pid);
+    look(scene);
+    assert_true(scene->heard.named_ns + scene->heard.unnamed_ns <= 3 * TICK_NS);
 }
 
 static void counts_all_of_one_from_its_birth(void **state)
 {
-    struct heard heard = {0};
-    struct children c;
+    struct scene *scene = *state;
 
-    (void)state;
-    end_child(start_child());
-    children_begin(&c, getpid(), true);
-    children_look(&c, hear, &heard);
-    assert_true(heard.unnamed_ns + 3 * TICK_NS >= USED_NS);
-    children_finish(&c);
+    waiting_child_end(waiting_child_start(use));
+    begin_anew(scene, true);
+    look(scene);
+    assert_true(scene->heard.unnamed_ns + 3 * TICK_NS >= USED_NS);
 }
 
 /* A number that another process has by now is not the child's. */
@@ -242,16 +228,18 @@ static void tells_so_many_apart_and_counts_the_others(void **state)
     children_finish(&c);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_what_a_child_used_that_was_never_seen),
-        cmocka_unit_test(tells_what_a_child_used_by_its_name),
-        cmocka_unit_test(leaves_out_what_is_counted_elsewhere),
-        cmocka_unit_test(waits_for_what_is_counted_of_one_that_is_sampled),
-        cmocka_unit_test(tells_the_rest_of_one_that_was_sampled_for_a_while),
-        cmocka_unit_test(leaves_out_what_children_used_before),
-        cmocka_unit_test(counts_all_of_one_from_its_birth),
+        TEST(tells_what_a_child_used_that_was_never_seen),
+        TEST(tells_what_a_child_used_by_its_name),
+        TEST(leaves_out_what_is_counted_elsewhere),
+        TEST(waits_for_what_is_counted_of_one_that_is_sampled),
+        TEST(tells_the_rest_of_one_that_was_sampled_for_a_while),
+        TEST(leaves_out_what_children_used_before),
+        TEST(counts_all_of_one_from_its_birth),
         cmocka_unit_test(tells_a_number_that_is_used_again_apart),
         cmocka_unit_test(tells_so_many_apart_and_counts_the_others),
     };
