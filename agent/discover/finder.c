@@ -40,6 +40,8 @@
 
 #define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
 
+#define SOON_PART 0.1 /* of the limit, for scans while processes come: samples need the rest */
+
 /* What one scan does at most: the samples of others wait for it. To look at processes once more
  * leaves room for those that are new or run another program, which are to be found at once. */
 enum { LOOKS_MAX = 500, LOOKS_AGAIN_MAX = 400, TAKES_MAX = 32 };
@@ -369,11 +371,11 @@ void finder_limit(struct finder *f, double share)
     f->share = share;
 }
 
-/* Time between two scans of `asked` ns, or longer to keep to the limit. */
-static uint64_t scan_period(const struct finder *f, uint64_t asked_ns)
+/* Time between two scans of `asked` ns, or longer so that they take no more than `share`. */
+static uint64_t scan_period(const struct finder *f, uint64_t asked_ns, double share)
 {
     const double asked = (double)asked_ns;
-    const double needed = f->share > 0 ? f->cpu_ns / f->share : 0;
+    const double needed = share > 0 ? f->cpu_ns / share : 0;
     const double slowest = asked > SCAN_SLOWEST_NS ? asked : SCAN_SLOWEST_NS;
 
     return (uint64_t)(needed < asked ? asked : needed < slowest ? needed : slowest);
@@ -645,7 +647,8 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
 
 static void end_scan(struct finder *f, uint64_t now_ns)
 {
-    uint64_t every = scan_period(f, f->settings.scan_ns), soon = scan_period(f, SOON_NS);
+    const uint64_t soon = scan_period(f, SOON_NS, f->share * SOON_PART);
+    uint64_t every = scan_period(f, f->settings.scan_ns, f->share);
 
     if (f->settings.eager) /* a command's children come and go with it */
         every = f->counts[CANDIDATE_TAKEN] == 0 ? SOON_NS : SOON_NS * 10;
