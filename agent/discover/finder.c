@@ -40,7 +40,7 @@
 
 #define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
 
-#define SOON_PART 0.1 /* of the limit, for scans while processes come: samples need the rest */
+#define SOON_PART 0.3 /* of the limit, for scans while processes come: samples need the rest */
 
 /* What one scan does at most: the samples of others wait for it. To look at processes once more
  * leaves room for those that are new or run another program, which are to be found at once. */

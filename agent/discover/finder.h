@@ -6,7 +6,7 @@
  * finder.h - finds the processes that match the rules, and keeps the state of each.
  *
  * For two seconds after a scan that found a process to sample, scans come each 20 ms, or
- * more rarely so that they take at most a tenth of the limit: who has started one may start others,
+ * more rarely so that they take at most 0.3 of the limit: who has started one may start others,
  * and these may be over soon.
  *
  * /proc is read each five seconds; in between, new processes are found by the pids that the kernel
