@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,16 +64,67 @@ static struct proc_id id_of(pid_t pid)
 }
 
 struct scene {
-    struct children c; /* of this process */
+    pid_t
+        parent; /* qemu makes up what is read of this process, so that another one has the child */
+    int to_parent;
+    struct children c; /* of the parent */
     struct heard heard;
 };
+
+/* Starts a child and ends it, as it is told, until the test ends. */
+static _Noreturn void be_parent(int from_test)
+{
+    pid_t child = 0;
+    char order;
+
+    while (read(from_test, &order, 1) == 1) {
+        if (order == 's')
+            child = waiting_child_start(use);
+        else
+            waiting_child_end(child);
+        if (write(from_test, &child, sizeof(child)) != sizeof(child))
+            break;
+    }
+    _exit(0);
+}
+
+static pid_t tell_parent(const struct scene *scene, char order)
+{
+    pid_t child;
+
+    assert_int_equal(write(scene->to_parent, &order, 1), 1);
+    assert_int_equal(read(scene->to_parent, &child, sizeof(child)), sizeof(child));
+    return child;
+}
+
+/* Starts a child; it has used its CPU time when this returns. */
+static pid_t start_child(const struct scene *scene)
+{
+    return tell_parent(scene, 's');
+}
+
+/* Ends it; its parent has waited for it when this returns. */
+static void end_child(const struct scene *scene)
+{
+    (void)tell_parent(scene, 'e');
+}
 
 static int set_up(void **state)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
+    int ends[2];
 
     assert_non_null(scene);
-    children_begin(&scene->c, getpid(), false);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    scene->parent = fork();
+    if (scene->parent == 0) {
+        (void)close(ends[0]);
+        be_parent(ends[1]);
+    }
+    assert_true(scene->parent > 0);
+    (void)close(ends[1]);
+    scene->to_parent = ends[0];
+    children_begin(&scene->c, scene->parent, false);
     *state = scene;
     return 0;
 }
@@ -82,6 +134,8 @@ static int tear_down(void **state)
     struct scene *scene = *state;
 
     children_finish(&scene->c);
+    (void)close(scene->to_parent);
+    assert_int_equal(waitpid(scene->parent, NULL, 0), scene->parent);
     free(scene);
     return 0;
 }
@@ -89,7 +143,7 @@ static int tear_down(void **state)
 static void begin_anew(struct scene *scene, bool from_birth)
 {
     children_finish(&scene->c);
-    children_begin(&scene->c, getpid(), from_birth);
+    children_begin(&scene->c, scene->parent, from_birth);
 }
 
 static void look(struct scene *scene)
@@ -101,14 +155,15 @@ static void tells_what_a_child_used_that_was_never_seen(void **state)
 {
     struct scene *scene = *state;
 
-    waiting_child_end(waiting_child_start(use));
+    (void)start_child(scene);
+    end_child(scene);
     look(scene);
     assert_true(is_about(scene->heard.unnamed_ns));
     assert_int_equal(scene->heard.named_ns, 0);
 
     look(scene); /* once */
     assert_true(is_about(scene->heard.unnamed_ns));
-    assert_int_equal(scene->c.parent, getppid());
+    assert_int_equal(scene->c.parent, getpid());
 }
 
 static void tells_what_a_child_used_by_its_name(void **state)
@@ -116,11 +171,11 @@ static void tells_what_a_child_used_by_its_name(void **state)
     struct scene *scene = *state;
     struct proc_id id;
 
-    id = id_of(waiting_child_start(use));
+    id = id_of(start_child(scene));
     look(scene);
     assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns,
                      0); /* it is not waited for yet */
-    waiting_child_end(id.pid);
+    end_child(scene);
     look(scene);
 
     if (scene->heard.named_ns == 0)
@@ -136,9 +191,9 @@ static void leaves_out_what_is_counted_elsewhere(void **state)
     struct scene *scene = *state;
     pid_t pid;
 
-    pid = waiting_child_start(use);
+    pid = start_child(scene);
     children_note(&scene->c, id_of(pid), USED_NS + 10 * TICK_NS);
-    waiting_child_end(pid);
+    end_child(scene);
     look(scene);
 
     assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns, 0);
@@ -150,10 +205,10 @@ static void waits_for_what_is_counted_of_one_that_is_sampled(void **state)
     struct scene *scene = *state;
     struct proc_id id;
 
-    id = id_of(waiting_child_start(use));
+    id = id_of(start_child(scene));
     children_expect(&scene->c, id);
     look(scene);
-    waiting_child_end(id.pid);
+    end_child(scene);
     look(scene);
     assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns, 0);
     children_note(&scene->c, id, USED_NS / 2);
@@ -168,9 +223,9 @@ static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
     struct scene *scene = *state;
     pid_t pid;
 
-    pid = waiting_child_start(use);
+    pid = start_child(scene);
     children_note(&scene->c, id_of(pid), 5 * TICK_NS);
-    waiting_child_end(pid);
+    end_child(scene);
     look(scene);
 
     assert_true(is_about(scene->heard.named_ns + scene->heard.unnamed_ns + 5 * TICK_NS));
@@ -179,14 +234,14 @@ static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 static void leaves_out_what_children_used_before(void **state)
 {
     struct scene *scene = *state;
-    pid_t pid = waiting_child_start(use);
+    pid_t pid = start_child(scene);
 
     begin_anew(scene, false);
     if (scene->c.count == 0) {
-        waiting_child_end(pid);
+        end_child(scene);
         skip(); /* the kernel lists no children */
     }
-    waiting_child_end(pid);
+    end_child(scene);
     look(scene);
     assert_true(scene->heard.named_ns + scene->heard.unnamed_ns <= 3 * TICK_NS);
 }
@@ -195,7 +250,8 @@ static void counts_all_of_one_from_its_birth(void **state)
 {
     struct scene *scene = *state;
 
-    waiting_child_end(waiting_child_start(use));
+    (void)start_child(scene);
+    end_child(scene);
     begin_anew(scene, true);
     look(scene);
     assert_true(scene->heard.unnamed_ns + 3 * TICK_NS >= USED_NS);

@@ -350,12 +350,19 @@ static void end_runner(struct runner *runner)
     AWAIT(proc_thread_age(getpid(), runner->tid, &age) == PROC_GONE); /* a moment later */
 }
 
-/* Samples until a thread was seen running. Gives when the next sample is due. */
+/* Longer than a sample takes where it takes long, so that there is a rest to estimate. */
+#define LONG_TICK (10 * NS_PER_S)
+
+/* What is used after the last sample of a thread. */
+#define TAIL_NS (200 * NS_PER_MS)
+
+/* Samples until a thread was seen running, and no longer. Gives when the next sample is due. */
 static uint64_t sample_until_seen(struct fixture *f, pid_t tid, uint64_t now)
 {
     bool seen = false;
 
-    for (int tries = 0; !seen && tries < 1000; tries++, now += 100 * NS_PER_MS) {
+    for (int tries = 0; !seen && tries < 1000; tries++, now += LONG_TICK) {
+        process_commit(&f->process, f->process.last_ns);
         assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
         for (size_t i = 0; i < f->process.thread_count; i++)
             seen |=
@@ -380,12 +387,9 @@ static uint64_t tail_of(struct fixture *f, bool has_ended)
         if (f->target->process.tids.pairs[i].outer == (pid_t)syscall(SYS_gettid))
             f->target->process.tids.pairs[i].outer = runner.tid;
     begin(f, SPLIT_NONE, now);
-    for (int i = 0; i < 2; i++, now += 100 * NS_PER_MS)
-        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
-    process_commit(&f->process, f->process.last_ns);
-    before = own_time(f, VALUE_CPU, "Place.wait");
     now = sample_until_seen(f, runner.tid, now);
-    burn(50 * NS_PER_MS);
+    before = own_time(f, VALUE_CPU, "Place.wait");
+    burn(TAIL_NS);
     runner.stops = true;
     if (has_ended)
         end_runner(&runner);
@@ -406,12 +410,12 @@ static uint64_t tail_of(struct fixture *f, bool has_ended)
 
 static void gives_the_rest_to_the_stacks_of_threads_that_ended(void **state)
 {
-    assert_true(tail_of(*state, true) >= 50 * NS_PER_MS);
+    assert_true(tail_of(*state, true) >= TAIL_NS);
 }
 
 static void gives_no_more_to_a_thread_that_has_left_python(void **state)
 {
-    assert_true(tail_of(*state, false) < 50 * NS_PER_MS);
+    assert_true(tail_of(*state, false) < TAIL_NS);
 }
 
 /* All states of the image on one kernel thread. */
