@@ -85,10 +85,20 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
     return true;
 }
 
-/* Parses text that was read with that result. */
+/* Parses text that was read with that result. Of a process that has just been waited for the kernel
+ * may tell its number and name, and nothing else. */
 static enum proc_rc parsed(enum proc_rc rc, const char *text, struct proc_stat *out)
 {
-    return rc == PROC_OK && !proc_stat_parse(text, out) ? PROC_FAILED : rc;
+    struct proc_stat stat;
+
+    if (rc != PROC_OK)
+        return rc;
+    if (!proc_stat_parse(text, &stat))
+        return PROC_FAILED;
+    if (stat.threads == 0 && stat.parent == 0)
+        return PROC_GONE;
+    *out = stat;
+    return PROC_OK;
 }
 
 enum proc_rc proc_stat_read(pid_t pid, struct proc_stat *out)

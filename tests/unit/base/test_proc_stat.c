@@ -232,6 +232,19 @@ static void takes_no_line_without_its_fields(void **state)
     }
 }
 
+/* As the kernel tells of a process that its parent has just waited for. */
+static void takes_one_that_is_being_removed_for_gone(void **state)
+{
+    struct proc_stat stat = {.cpu = 7};
+    int fd = file_with("1 (name) X 0 -1 -1 0 -1 4227084 0 0 0 0 2 0 0 0 20 0 0 0 99 0 0 0 0 0 0 0 "
+                       "0 0 0 0 0 0 0 0 17 5 0\n");
+
+    (void)state;
+    assert_int_equal(proc_stat_reread(fd, &stat), PROC_GONE);
+    assert_int_equal(stat.cpu, 7);
+    (void)close(fd);
+}
+
 static void cuts_a_name_that_is_too_long(void **state)
 {
     char text[512];
@@ -388,6 +401,7 @@ int main(void)
         TEST(tells_a_program_from_the_next_where_addresses_are_not_random),
         TEST(says_so_where_no_file_is_open),
         TEST(takes_no_line_without_its_fields),
+        TEST(takes_one_that_is_being_removed_for_gone),
         TEST(cuts_a_name_that_is_too_long),
         TEST(tells_a_process_that_is_gone_from_an_error_of_our_own),
         TEST(finds_a_thread_that_lives_once_the_first_has_ended),
