@@ -73,6 +73,15 @@ static int find_reader(struct record_sources *sources, const struct source_owner
     return (int)i;
 }
 
+/* What was considered may have executed the program that is sampled, as another user. */
+static bool runs_another_program(const struct recorded_process *process)
+{
+    struct source_owner now;
+
+    return source_owner_find(process->pid, &now) &&
+           !program_same(&now.program, &process->owner.program);
+}
+
 void record_sources_begin(struct record_sources *sources, pid_t pid)
 {
     struct recorded_process *process = find_recorded(sources, pid);
@@ -80,6 +89,7 @@ void record_sources_begin(struct record_sources *sources, pid_t pid)
     if (!process || process->sampled)
         return;
     process->sampled = true;
+    process->known = process->known && !runs_another_program(process);
     if (!process->known || process->owner.credentials.user != geteuid())
         sources->foreign = true;
     if (process->known && sources->wanted)
