@@ -275,7 +275,9 @@ static void find_tids(struct cpy_target *t)
         if (!t->sets.only)
             t->prefetch.now = &thread->cached->set;
         if (t->found.layout.thread.native_thread_id != NO_FIELD)
-            thread->inner_tid = thread->words.native_thread_id;
+            thread->inner_tid =
+                tids_of_native(&t->process.tids, &t->prefetch.mem, thread->words.thread_id,
+                               thread->words.native_thread_id, thread->cached->inner_tid);
         else
             thread->inner_tid =
                 tids_of_pthread(&t->process.tids, &t->prefetch.mem, thread->words.thread_id,

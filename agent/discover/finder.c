@@ -395,6 +395,7 @@ static void match_candidate(struct finder *f, struct candidate *c, const struct 
                             uint64_t now_ns)
 {
     struct target_profile profile = {0};
+    struct err err;
 
     f->looks++;
     f->stats.looks++;
@@ -412,6 +413,11 @@ static void match_candidate(struct finder *f, struct candidate *c, const struct 
     f->takes++;
     profile.from_birth = !c->sampled && c->id.start >= f->since;
     set_state(f, c, CANDIDATE_TAKEN);
+    if (proc_has_memory_of(c->id.pid, stat->parent)) {
+        err_set(&err, "process %d has not yet begun a program of its own (vfork)", (int)c->id.pid);
+        finder_put_off(f, c->id, CPY_STARTING, &err, now_ns);
+        return;
+    }
     f->settings.take(f->settings.ctx, c->id, &profile);
 }
 

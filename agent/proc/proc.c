@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,11 @@ size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max)
     else
         (void)add_children(&list, pid, 0);
     return list.count;
+}
+
+bool proc_has_memory_of(pid_t pid, pid_t other)
+{
+    return syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
 }
 
 void proc_join_arguments(char *text, size_t size)

@@ -45,6 +45,13 @@ MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
  */
 size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max);
 
+/*
+ * True if a process has the very memory of that one, and not a copy: it is a child by vfork, until
+ * it executes a program or ends. False also where the kernel does not tell.
+ * Needs: the right to read both, and a kernel with kcmp(2).
+ */
+MUST_CHECK bool proc_has_memory_of(pid_t pid, pid_t other);
+
 /* Puts blanks in place of the 0 bytes between arguments. */
 void proc_join_arguments(char *text, size_t size);
 

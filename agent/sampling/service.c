@@ -27,7 +27,10 @@ const struct pprof_rename service_plain_names[] = {
 
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
-static const char frameless_name[] = "<no Python frame>";
+
+/* What a thread that has no Python frame runs. */
+static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
+static const struct cpy_frame native_frame = {.code = &native_code};
 
 /* The service that all share for which there is no room. */
 static const char others[] = "pystrobe-other-services";
@@ -324,10 +327,11 @@ enum pprof_rc service_stack_frames(struct service *service, struct service_stack
 static enum pprof_rc make_thread_stack(struct service *service, const struct cpy_thread *thread,
                                        struct service_stack *stack)
 {
-    const char *made_up = thread->cut ? cut_name : thread->depth == 0 ? frameless_name : NULL;
-    enum pprof_rc rc = service_stack_frames(service, stack, thread->frames, thread->depth);
+    enum pprof_rc rc = thread->depth > 0 || thread->cut
+                           ? service_stack_frames(service, stack, thread->frames, thread->depth)
+                           : service_stack_frames(service, stack, &native_frame, 1);
 
-    return rc == PPROF_OK && made_up ? service_stack_name(service, stack, made_up) : rc;
+    return rc == PPROF_OK && thread->cut ? service_stack_name(service, stack, cut_name) : rc;
 }
 
 /* True if the profile tells this process or thread apart, or has room to do so. */

@@ -82,6 +82,63 @@ void wait(void)
 }
 """
 
+# It is known to Python, and runs none.
+KNOWN_C = NATIVE_C.replace("work(void *ctx)", "unknown(void *ctx)").replace("void begin", """
+int PyGILState_Ensure(void);
+void PyGILState_Release(int state);
+void *PyEval_SaveThread(void);
+void PyEval_RestoreThread(void *thread);
+
+static void *work(void *ctx)
+{
+    int state = PyGILState_Ensure();
+    void *saved = PyEval_SaveThread();
+
+    unknown(ctx);
+    PyEval_RestoreThread(saved);
+    PyGILState_Release(state);
+    return ctx;
+}
+
+void begin""")
+
+C_FORK = BURN + """
+import ctypes
+pid = ctypes.PyDLL(None).fork()  # Python is not told
+if pid == 0:
+    burn(1)
+    os._exit(0)
+os.waitpid(pid, 0)
+say()
+"""
+
+VFORK = BURN + """
+import ctypes
+library = ctypes.CDLL(sys.argv[1])
+holder = threading.Thread(target=library.hold_child)
+holder.start()
+burn(1)
+holder.join()
+say()
+"""
+
+VFORK_C = """
+#define _GNU_SOURCE
+#include <sys/wait.h>
+#include <unistd.h>
+
+void hold_child(void)
+{
+    pid_t pid = vfork();
+
+    if (pid == 0) {
+        sleep(1);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+}
+"""
+
 
 def recorded(pystrobe, tmp_path, rate, *command):
     """(profiles, CPU time by the program's own word, what `record` said) of a command."""
@@ -117,15 +174,49 @@ def test_threads_that_come_and_go_are_on_the_stacks_of_their_kind(pystrobe, tmp_
     assert long > 1.5 * short > 0  # 4, on average
 
 
-def test_a_thread_without_python_has_a_frame_with_its_name(pystrobe, tmp_path):
-    (tmp_path / "native.c").write_text(NATIVE_C)
+def library(tmp_path, source):
+    """A C library of it."""
+    (tmp_path / "native.c").write_text(source)
     subprocess.run(["cc", "-shared", "-fPIC", "-pthread", "-o", tmp_path / "native.so", tmp_path / "native.c"], check=True)
-    found, used_ns, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", NATIVE, str(tmp_path / "native.so"))
+    return str(tmp_path / "native.so")
+
+
+def test_a_thread_without_python_has_a_frame_with_its_name(pystrobe, tmp_path):
+    found, used_ns, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", NATIVE, library(tmp_path, NATIVE_C))
 
     assert profiles.is_within(profiles.total(found, "cpu"), (used_ns, used_ns + NOT_SEEN_NS), 0.02), said
     # What it used after the last look at it, up to a quarter of a second before, is not known to be its own.
     assert 0.6 * SECOND_NS < of_frame(found, "<threads without Python>") < 1.1 * SECOND_NS
     assert of_frame(found, "cruncher") == of_frame(found, "<threads without Python>")
+
+
+def test_a_thread_of_c_that_python_knows_has_a_frame(pystrobe, tmp_path):
+    found, used_ns, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", NATIVE, library(tmp_path, KNOWN_C))
+
+    assert profiles.is_within(profiles.total(found, "cpu"), (used_ns, used_ns + NOT_SEEN_NS), 0.02), said
+    assert profiles.is_within(of_frame(found, "<native>"), (SECOND_NS, SECOND_NS), 0.1), said
+    assert of_frame(found, "<threads without Python>") == 0
+
+
+@pytest.mark.few
+def test_a_child_that_c_code_has_forked_is_on_its_stacks(pystrobe, tmp_path, python):
+    script = tmp_path / "c_fork.py"
+    script.write_text(C_FORK)
+    found, used_ns, said = recorded(pystrobe, tmp_path, 100, *live.command_of(python, str(script)))
+
+    assert profiles.is_within(profiles.total(found, "cpu"), (used_ns, used_ns + NOT_SEEN_NS), 0.02), said
+    assert of_frame(found, "burn") > 0.8 * SECOND_NS, said
+
+
+def test_a_child_that_still_has_its_parents_memory_is_no_python(pystrobe, tmp_path):
+    """After vfork, until it executes a program."""
+    done = pystrobe.run("record", "-r", 100, "-o", tmp_path / "out-%p.pb.gz", "--",
+                        "/usr/bin/python3", "-c", VFORK, library(tmp_path, VFORK_C))
+
+    assert done.returncode == 0, done.stderr
+    (out,) = tmp_path.glob("out-*.pb.gz")
+    found = profiles.read(out)
+    assert profiles.is_within(profiles.total(found, "cpu"), (SECOND_NS, SECOND_NS), 0.1), done.stderr
 
 
 INI = """

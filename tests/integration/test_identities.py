@@ -13,7 +13,7 @@ from test_programs import build_variables, compile_program
 # Of what a function took by its own clock. How exact that is depends on who else wants the CPU: amounts are held by
 # tests/unit/sampling/test_process.c.
 LEAST = 0.25
-MADE_UP = ("<no Python frame>", "<interpreter shutting down>")
+MADE_UP = ("<native>", "<interpreter shutting down>")
 
 
 def record(pystrobe, command, path):
@@ -53,7 +53,7 @@ def test_what_is_taken_down_at_the_end_is_no_functions_time(python, pystrobe, tm
     found, own = record(pystrobe, live.command_of(python, "identities.py", "shutdown"), tmp_path / "out.jsonl")
     assert_each_has_its_own(found, own)
     knows = int(python["version"].split(".")[1]) >= 7  # before, nothing says that it shuts down
-    assert sum(found["<interpreter shutting down>" if knows else "<no Python frame>"].values()) > 0
+    assert sum(found["<interpreter shutting down>" if knows else "<native>"].values()) > 0
 
 
 @pytest.mark.releases

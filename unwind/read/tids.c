@@ -175,6 +175,19 @@ uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
     return thread_id == main_thread_id ? (uint64_t)tids->inner_pid : 0;
 }
 
+uint64_t tids_of_native(struct tids *tids, struct mem *mem, uint64_t thread_id, uint64_t native,
+                        uint64_t known)
+{
+    uint64_t tid;
+
+    if (known != 0 || native == 0)
+        return known;
+    if (tids->inner_pid <= 0 || native > INT32_MAX || is_task(tids, (int32_t)native))
+        return native;
+    tid = tids_of_pthread(tids, mem, thread_id, 0, 0);
+    return tid == (uint64_t)tids->inner_pid ? tid : native;
+}
+
 pid_t tids_outer(struct tids *tids, uint64_t inner)
 {
     pid_t outer;

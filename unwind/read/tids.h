@@ -49,6 +49,15 @@ void tids_finish(struct tids *tids);
 uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
                          uint64_t main_thread_id, uint64_t known);
 
+/*
+ * The target's id of a thread which says that it has that `native` one. That is so, unless the
+ * process is the child of a fork by C code that did not tell Python: there the thread which has
+ * forked, the process's first, still has the id of its parent's. `known`: see tids_of_pthread.
+ * Cost: one system call where nothing is known.
+ */
+uint64_t tids_of_native(struct tids *tids, struct mem *mem, uint64_t thread_id, uint64_t native,
+                        uint64_t known);
+
 /* Our id of the thread that the target calls `inner`; 0: not known. */
 pid_t tids_outer(struct tids *tids, uint64_t inner);
 

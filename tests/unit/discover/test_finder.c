@@ -13,6 +13,7 @@
 #include "agent/proc/execs.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/sharing_child.h"
 #include "tests/unit/unit_test.h"
 
 #define SCAN_NS (NS_PER_S / 5)
@@ -404,6 +405,31 @@ static void takes_again_what_was_put_off(void **state)
     end(&scene);
 }
 
+/* As vfork gives: all that it says of itself is its parent's. */
+static void waits_for_one_that_has_its_parents_memory_to_execute_a_program(void **state)
+{
+    static struct sharing_child sharing;
+    struct finder_stats stats;
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    kill_child(&scene);
+    open_gate(&scene);
+    sharing_child_start(&sharing);
+    scene.child = sharing.pid;
+    if (sharing.pid >= 0 && proc_has_memory_of(getpid(), getpid())) {
+        SCAN_UNTIL(&scene, scene.looks > 2);
+        finder_stats(scene.finder, &stats);
+        assert_int_equal(scene.takes, 0);
+        assert_int_equal(stats.waiting, 1);
+        sharing_child_execute(&sharing);
+        SCAN_UNTIL(&scene, scene.takes > 0);
+    }
+    sharing_child_end(&sharing);
+    finder_free(scene.finder);
+}
+
 static void takes_again_for_lack_of_descriptors_and_counts_that(void **state)
 {
     struct scene scene;
@@ -579,6 +605,7 @@ int main(void)
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
         cmocka_unit_test(takes_again_what_was_put_off),
+        cmocka_unit_test(waits_for_one_that_has_its_parents_memory_to_execute_a_program),
         cmocka_unit_test(takes_again_for_lack_of_descriptors_and_counts_that),
         cmocka_unit_test(asks_again_soon_where_the_answer_could_not_be_read),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),

@@ -16,6 +16,7 @@
 #include "agent/proc/proc.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/leader.h"
+#include "tests/unit/sharing_child.h"
 #include "tests/unit/unit_test.h"
 #include "tests/unit/waiting_child.h"
 
@@ -95,6 +96,26 @@ static void is_not_misled_by_the_name_of_a_process(void **state)
         assert_int_equal(user, getuid());
         waiting_child_end(pid);
     }
+}
+
+static void tells_its_parents_memory_from_a_copy(void **state)
+{
+    static struct sharing_child sharing;
+    pid_t pid = waiting_child_start(do_nothing);
+
+    (void)state;
+    assert_false(proc_has_memory_of(pid, getpid()));
+    waiting_child_end(pid);
+
+    sharing_child_start(&sharing);
+    if (sharing.pid < 0 || !proc_has_memory_of(getpid(), getpid())) {
+        sharing_child_end(&sharing);
+        skip(); /* qemu-user has none; or the kernel has no kcmp */
+    }
+    assert_true(proc_has_memory_of(sharing.pid, getpid()));
+    sharing_child_execute(&sharing);
+    AWAIT(!proc_has_memory_of(sharing.pid, getpid()));
+    sharing_child_end(&sharing);
 }
 
 static void tells_a_zombie(void **state)
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(tells_the_kernels_own_from_programs),
         cmocka_unit_test(reads_the_stat_of_a_process),
         cmocka_unit_test(is_not_misled_by_the_name_of_a_process),
+        cmocka_unit_test(tells_its_parents_memory_from_a_copy),
         cmocka_unit_test(tells_a_zombie),
         cmocka_unit_test(says_that_a_process_is_gone),
         cmocka_unit_test(reads_a_command_line_with_blanks_between),

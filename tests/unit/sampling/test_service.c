@@ -135,8 +135,7 @@ static void gives_a_thread_without_frames_one(void **state)
 
     got = service_row(service, &thread, TAG(PID, SPLIT_NONE));
 
-    assert_int_equal(pprof_function(service->profile, "<no Python frame>", "", 0, &function),
-                     PPROF_OK);
+    assert_int_equal(pprof_function(service->profile, "<native>", "~", 0, &function), PPROF_OK);
     assert_int_equal(pprof_location(service->profile, function, 0, 0, &location), PPROF_OK);
     assert_int_equal(pprof_stack(service->profile, &location, 1, &stack), PPROF_OK);
     assert_int_equal(pprof_row(service->profile, stack, NULL, 0, &row), PPROF_OK);

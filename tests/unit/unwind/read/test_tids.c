@@ -189,6 +189,40 @@ static void reads_the_id_of_any_thread_from_its_record(void **state)
     (void)close(fd);
 }
 
+/* C code that forks without telling Python leaves the parent's id in the child's memory. */
+static void finds_the_thread_that_has_forked_without_pythons_knowledge(void **state)
+{
+    int fd = open_proc(getpid()), report[2];
+    pthread_t thread;
+    struct tids tids;
+    struct mem *mem;
+    pid_t tid;
+
+    (void)state;
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_forever, &report[1]), 0);
+    assert_int_equal(read(report[0], &tid, sizeof(tid)), sizeof(tid));
+    assert_int_equal(mem_open_process(getpid(), fd, &mem, NULL), CPY_OK);
+    assert_int_equal(tids_init(&tids, fd), PROC_OK);
+
+    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), (uint64_t)getppid(), 0), getpid());
+    assert_int_equal(tids_of_native(&tids, mem, thread, (uint64_t)tid, 0), tid);
+    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), (uint64_t)tid, 0), tid);
+    /* One that has ended: another one has its record by now. */
+    assert_int_equal(tids_of_native(&tids, mem, thread, (uint64_t)getppid(), 0), getppid());
+    assert_int_equal(tids_of_native(&tids, mem, 8, (uint64_t)getppid(), 4711), 4711);
+    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), 0, 0), 0);
+    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), UINT64_MAX, 0), UINT64_MAX);
+
+    tids_finish(&tids);
+    mem_close(mem);
+    assert_int_equal(pthread_cancel(thread), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)close(report[0]);
+    (void)close(report[1]);
+    (void)close(fd);
+}
+
 static void tells_that_the_own_id_of_a_process_cannot_be_read(void **state)
 {
     int fd = open_proc(getpid());
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(takes_ids_as_they_are_in_our_own_namespace),
         cmocka_unit_test(tells_that_the_own_id_of_a_process_cannot_be_read),
         cmocka_unit_test(reads_the_id_of_any_thread_from_its_record),
+        cmocka_unit_test(finds_the_thread_that_has_forked_without_pythons_knowledge),
         cmocka_unit_test(finds_threads_in_a_namespace_below_ours),
     };
 
