@@ -11,6 +11,7 @@
 
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns)
 {
+    account->moved = process_ns != 0 && process_ns != account->process_ns;
     account->process_ns = process_ns;
     account->now_ns = now_ns;
     account->running = 0;
@@ -27,14 +28,15 @@ void cpu_account_add(struct cpu_account *account, struct cached *thread, bool ru
         account->explained_ns += now_ns - before_ns;
 }
 
-bool cpu_account_is_open(const struct cpu_account *account)
+bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running)
 {
-    const uint64_t used_ns = account->process_ns - account->closed_process_ns;
+    const uint64_t process_used_ns = account->process_ns - account->closed_process_ns;
 
     return account->process_ns == 0 || account->closed_ns == 0 ||
            account->process_ns < account->closed_process_ns ||
            account->now_ns - account->closed_ns >= CLOSE_NS ||
-           used_ns > account->explained_ns + SLIGHT_NS + account->running * LAG_NS;
+           process_used_ns >
+               account->explained_ns + used_ns + SLIGHT_NS + (account->running + running) * LAG_NS;
 }
 
 void cpu_account_close(struct cpu_account *account)

@@ -25,6 +25,42 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
     return count;
 }
 
+/* True if a thread has slept since its stack was read. That of a process with one thread need not
+ * be asked where the process's clock says that it has run. */
+static bool has_slept(struct cpy_target *t, struct cached *cached)
+{
+    if (t->cpu_account.moved && t->list.thread_count == 1 && cached->sched_idle.only_thread)
+        return false;
+    return sched_idle_since_read(&cached->sched_idle);
+}
+
+/* True if a thread may go on running, as it did when it was asked last. */
+static bool ran_lately(const struct cached *cached)
+{
+    return cached->used_cpu || cached->out.status & CPY_STATUS_CPU || !cached->sched_idle.asleep;
+}
+
+/* Asks those that ran lately whether they have slept. Where the process has used no more than they
+ * have, the others need not be asked. */
+static void ask_some(struct cpy_target *t, bool asks)
+{
+    struct cached *cached;
+    unsigned running = 0;
+    uint64_t used_ns = 0;
+
+    for (size_t i = 0; i < t->cache.threads.count; i++) {
+        cached = t->cache.threads.all[i];
+        cached->asked = asks && ran_lately(cached);
+        if (!cached->asked)
+            continue;
+        cached->sleeps = has_slept(t, cached);
+        if (cached->counted_ns > 0 && cached->sched_idle.cpu_ns > cached->counted_ns)
+            used_ns += cached->sched_idle.cpu_ns - cached->counted_ns;
+        running += (cached->out.status & CPY_STATUS_CPU) != 0;
+    }
+    t->list.asks_all = !asks || cpu_account_is_open(&t->cpu_account, used_ns, running);
+}
+
 /*
  * Finds out which threads have slept since their stacks were read: of these only the state is.
  * Where the kernel is asked about each thread anyway this costs nothing.
@@ -34,10 +70,13 @@ static void find_sleepers(struct cpy_target *t)
     const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->list.interp_count == 1;
     struct cached *cached;
 
+    ask_some(t, asks);
     for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
-        cached->sleeps = asks && cached->whole && !cached->out.torn &&
-                         sched_idle_since_read(&cached->sched_idle);
+        if (!cached->asked)
+            cached->sleeps =
+                asks && (t->list.asks_all ? has_slept(t, cached) : cached->sched_idle.read);
+        cached->sleeps = cached->sleeps && cached->whole && !cached->out.torn;
         cached->set.state_only = cached->sleeps;
         if (target_follows(t, cached->out.tid))
             prefetch_follow(&cached->set);
@@ -90,7 +129,7 @@ static void mark_runners(struct cpy_target *t)
         t->list.threads[t->gil_skip.ran[i]].ran = false;
     t->gil_skip.ran_count = 0;
     for (size_t i = 0; i < t->list.interp_count; i++)
-        if (!sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
+        if (!has_slept(t, t->list.threads[t->list.interps[i].runner].cached))
             mark(t, t->list.interps[i].runner);
 }
 

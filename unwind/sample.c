@@ -450,8 +450,7 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     return true;
 }
 
-/* A sample of all threads, which are all asked: of one that sleeps on its counters have just been
- * read, and its stack is not. */
+/* A sample of all threads: of one that sleeps on the stack is not read. */
 static enum cpy_rc give_listed(struct cpy_target *t, each_thread *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
@@ -468,7 +467,7 @@ static enum cpy_rc give_listed(struct cpy_target *t, each_thread *each, void *ct
             rc = give_read(t, thread, each, ctx);
         }
     }
-    if (rc == CPY_OK)
+    if (rc == CPY_OK && t->list.asks_all)
         cpu_account_close(&t->cpu_account);
     return rc;
 }
@@ -498,7 +497,7 @@ static enum cpy_rc give_active(struct cpy_target *t, each_thread *each, void *ct
 /* The others of a GIL-skip sample; they are asked if one of them may have used CPU time. */
 static void give_parked(struct cpy_target *t, each_thread *each, void *ctx)
 {
-    const bool ask = target_asks_cpu(t) && cpu_account_is_open(&t->cpu_account);
+    const bool ask = target_asks_cpu(t) && cpu_account_is_open(&t->cpu_account, 0, 0);
 
     for (size_t i = 0; i < t->list.thread_count; i++)
         if (!t->list.threads[i].cached->given)

@@ -109,6 +109,7 @@ struct target_list {
     size_t interp_count, interp_capacity;
     struct listed *threads; /* owned */
     size_t thread_count, thread_capacity;
+    bool asks_all; /* this full sample asks the kernel about all threads: see cpu_account.h */
     struct runtime runtime;  /* that they are of */
     uint64_t main_thread_id; /* pthread_t of the main thread; 0: interp.threads_main tells */
 };

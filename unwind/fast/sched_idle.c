@@ -117,13 +117,13 @@ static char read_sched_state(struct sched_idle *sched_idle, struct sched_idle_fi
     return stat.state;
 }
 
-/* Notes that the thread sleeps, if its count of turns shows it; 0: the kernel does not count. */
-static void fall_asleep(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
+/*
+ * Notes that the thread sleeps. Its turns were counted before: if it has had one since, it has
+ * another count when it is asked next. 0: the kernel does not count.
+ */
+static void fall_asleep(struct sched_idle *sched_idle)
 {
-    uint64_t turns = sched_idle->turns;
-
-    sched_idle->asleep =
-        turns > 0 && read_sched_counters(sched_idle, proc_fd, tid) && sched_idle->turns == turns;
+    sched_idle->asleep = sched_idle->turns > 0;
     sched_idle->read = false;
 }
 
@@ -172,8 +172,8 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
     state = read_sched_state(sched_idle, files, proc_fd, tid);
     note_awake(sched_idle,
                counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
-    if (state == 'S' || state == 'D') {
-        fall_asleep(sched_idle, proc_fd, tid);
+    if (counted && (state == 'S' || state == 'D')) {
+        fall_asleep(sched_idle);
         sched_idle->stale = true; /* this sample has fetched its stack already */
     }
     return state == 'R';
@@ -205,7 +205,7 @@ void sched_idle_note(struct sched_idle *sched_idle, struct sched_idle_files *fil
         return;
     state = read_sched_state(sched_idle, files, proc_fd, tid);
     if (state == 'S' || state == 'D')
-        fall_asleep(sched_idle, proc_fd, tid);
+        fall_asleep(sched_idle);
     sched_idle->looks_skipped = 0;
     sched_idle->looks_to_skip = sched_idle->asleep ? 0
                                 : sched_idle->looks_to_skip < SKIP_MAX

@@ -77,6 +77,7 @@ struct cached {
     struct cpy_thread out;        /* what the last sample gave of it */
     uint64_t counted_ns;          /* its CPU time when it was asked last: see cpu_account.h */
     bool used_cpu;                /* it had used some then, since the time before */
+    bool asked;                   /* this full sample has asked it, before stacks were read */
     bool given;                   /* this sample has given it */
     bool whole;                   /* `out` is complete, and valid until the thread runs */
     cpy_addr frame;               /* its innermost frame when its stack was read */

@@ -23,10 +23,10 @@ static void is_open_until_all_were_asked(void **state)
 
     (void)state;
     cpu_account_begin(&account, 7 * MS, 1000 * MS);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
     begin(&account, &thread);
     cpu_account_begin(&account, 7 * MS, 1010 * MS);
-    assert_false(cpu_account_is_open(&account));
+    assert_false(cpu_account_is_open(&account, 0, 0));
 }
 
 static void is_closed_while_those_that_were_asked_explain_what_was_used(void **state)
@@ -37,14 +37,14 @@ static void is_closed_while_those_that_were_asked_explain_what_was_used(void **s
     (void)state;
     begin(&account, &thread);
     cpu_account_begin(&account, 8 * MS, 1010 * MS);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
     thread.sched_idle.cpu_ns += 1 * MS;
     cpu_account_add(&account, &thread, false);
     assert_true(thread.used_cpu);
-    assert_false(cpu_account_is_open(&account));
+    assert_false(cpu_account_is_open(&account, 0, 0));
     cpu_account_add(&account, &thread, false);
     assert_false(thread.used_cpu);
-    assert_false(cpu_account_is_open(&account));
+    assert_false(cpu_account_is_open(&account, 0, 0));
 }
 
 static void opens_when_another_thread_has_used_cpu_time(void **state)
@@ -58,7 +58,7 @@ static void opens_when_another_thread_has_used_cpu_time(void **state)
         cpu_account_begin(&account, 7 * MS + i * MS + i * 10 * US, (1000 + i) * MS);
         thread.sched_idle.cpu_ns += 1 * MS;
         cpu_account_add(&account, &thread, false);
-        assert_int_equal(cpu_account_is_open(&account), i == 3);
+        assert_int_equal(cpu_account_is_open(&account, 0, 0), i == 3);
     }
 }
 
@@ -71,13 +71,13 @@ static void waits_for_the_kernel_to_count_what_a_running_thread_has_used(void **
     begin(&account, &thread);
     cpu_account_begin(&account, 14 * MS, 1010 * MS);
     cpu_account_add(&account, &thread, true);
-    assert_false(cpu_account_is_open(&account));
+    assert_false(cpu_account_is_open(&account, 0, 0));
     cpu_account_begin(&account, 18 * MS, 1020 * MS);
     cpu_account_add(&account, &thread, true);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
     cpu_account_begin(&account, 14 * MS, 1030 * MS);
     cpu_account_add(&account, &thread, false); /* it sleeps: then all is counted */
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
 }
 
 static void is_open_once_a_second_and_where_the_clock_is_not_known(void **state)
@@ -88,13 +88,13 @@ static void is_open_once_a_second_and_where_the_clock_is_not_known(void **state)
     (void)state;
     begin(&account, &thread);
     cpu_account_begin(&account, 7 * MS, 1999 * MS);
-    assert_false(cpu_account_is_open(&account));
+    assert_false(cpu_account_is_open(&account, 0, 0));
     cpu_account_begin(&account, 7 * MS, 2000 * MS);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
     cpu_account_begin(&account, 0, 1500 * MS);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
     cpu_account_begin(&account, 6 * MS, 1500 * MS); /* another process's */
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
 }
 
 static void does_not_count_what_a_thread_used_before_it_was_known(void **state)
@@ -106,7 +106,7 @@ static void does_not_count_what_a_thread_used_before_it_was_known(void **state)
     begin(&account, &thread);
     cpu_account_begin(&account, 8 * MS, 1010 * MS);
     cpu_account_add(&account, &new_thread, false);
-    assert_true(cpu_account_is_open(&account));
+    assert_true(cpu_account_is_open(&account, 0, 0));
 }
 
 int main(void)
