@@ -74,7 +74,7 @@ static int find_reader(struct record_sources *sources, const struct source_owner
 }
 
 /* What was considered may have executed the program that is sampled, as another user. */
-static bool runs_another_program(const struct recorded_process *process)
+static bool has_executed_another(const struct recorded_process *process)
 {
     struct source_owner now;
 
@@ -89,7 +89,7 @@ void record_sources_begin(struct record_sources *sources, pid_t pid)
     if (!process || process->sampled)
         return;
     process->sampled = true;
-    process->known = process->known && !runs_another_program(process);
+    process->known = process->known && !has_executed_another(process);
     if (!process->known || process->owner.credentials.user != geteuid())
         sources->foreign = true;
     if (process->known && sources->wanted)

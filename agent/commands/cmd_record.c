@@ -383,6 +383,12 @@ static int summarize(const struct run *run)
     return run->failed ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Whose children are recorded, whatever they run; 0: nobody's. */
+static pid_t recorded_parent(const struct run *run)
+{
+    return run->selection->command && !run->request->options.main_only ? getpid() : 0;
+}
+
 static int run_record(struct run *run)
 {
     struct engine_settings settings = {.choose = choose_recorded,
@@ -392,7 +398,8 @@ static int run_record(struct run *run)
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
                                        .exception = run->request->options.exception,
-                                       .only = run->selection->children ? 0 : run->selection->pid};
+                                       .only = run->selection->children ? 0 : run->selection->pid,
+                                       .parent = recorded_parent(run)};
     struct err err = {""};
     sigset_t before;
     int status;

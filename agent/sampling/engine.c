@@ -49,6 +49,7 @@ void engine_free(struct engine *e)
         engine_stop(e, e->sampling[e->stats.sampling - 1]);
     finder_free(e->finder);
     services_finish(&e->services);
+    children_finish(&e->started);
     ticks_finish(&e->ticks);
     alarm_finish(&e->alarm);
     free(e->sampling);
@@ -358,6 +359,8 @@ struct engine *engine_new(const struct engine_settings *settings)
     }
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
         seed = clock_mono_ns();
+    if (settings->parent)
+        children_begin(&e->started, settings->parent, false);
     ticks_init(&e->ticks, seed);
     e->utc = utc_now();
     e->interval_end_ns =
@@ -397,6 +400,7 @@ static void end_engine_interval(struct engine *e, bool last)
 
     apply_clock_step(&e->services, &e->utc);
     commit_all(e, now_ns);
+    engine_look_at_started(e);
     for (size_t i = 0; i < e->stats.sampling; i++)
         hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
@@ -531,6 +535,7 @@ static enum engine_event run_engine_loop(struct engine *e, uint64_t deadline_ns,
         if (now_ns >= next_scan_ns(e)) {
             unpin_cpu(e);
             finder_scan(e->finder, clock_mono_ns());
+            engine_look_at_started(e);
             now_ns = clock_mono_ns();
         }
         until = tick_all(e, now_ns);

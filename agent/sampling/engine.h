@@ -71,12 +71,14 @@ struct engine_settings {
     /* All services of the interval were delivered. May be NULL. */
     void (*interval_ended)(void *ctx);
     void *ctx;
-    uint64_t interval_ns;        /* 0: one interval, until engine_flush */
-    uint64_t scan_ns;            /* time between two scans of /proc */
-    pid_t only;                  /* consider this process only; 0: all of /proc */
-    size_t max_services;         /* profiles of an interval; 0: no limit */
-    bool exception;              /* rows have VALUE_EXCEPTION, too */
-    bool eager;                  /* scan five times a second, and more often at first */
+    uint64_t interval_ns; /* 0: one interval, until engine_flush */
+    uint64_t scan_ns;     /* time between two scans of /proc */
+    pid_t only;           /* consider this process only; 0: all of /proc */
+    pid_t parent;         /* what this process waits for from now on counts, too (children.h), in
+                             the service that came first; 0: none */
+    size_t max_services;  /* profiles of an interval; 0: no limit */
+    bool exception;       /* rows have VALUE_EXCEPTION, too */
+    bool eager;           /* scan five times a second, and more often at first */
     struct cpy_scratch *scratch; /* owned by the engine from then on; NULL: it makes one */
     sigset_t signals;            /* that engine_run reports */
 };

@@ -28,6 +28,7 @@ struct engine {
     size_t sampling_capacity;
     struct target *pinned; /* borrowed: the target whose CPU we are pinned to; NULL: none */
     struct services services;
+    struct children started; /* by settings.parent; its pid is 0 if there is none */
     int epoll_fd, signal_fd;
     int running_fd; /* owned: for proc_running */
     /* Backoff: skip the is_alone() check for this many wake-ups; how many of them are left. */
@@ -42,6 +43,9 @@ struct engine {
 };
 
 /* engine_targets.c, which does not use engine.c */
+
+/* Counts what children of settings.parent used that were not sampled. */
+void engine_look_at_started(struct engine *engine);
 
 /* Wakes the loop when `fd` is readable; `what` is the data of its epoll event. False: out of
  * descriptors or memory. */

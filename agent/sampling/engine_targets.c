@@ -110,6 +110,29 @@ void engine_note_child(struct engine *e, const struct process_end *child)
 
     if (parent)
         children_note(&parent->process.children, child->id, child->cpu_ns);
+    else if (e->started.pid) /* a child, or of one that is not sampled */
+        children_note(&e->started, child->id, child->cpu_ns);
+}
+
+/* Some of the time of what was started; see children_told. */
+static void give_to_started(void *ctx, const char *name, uint64_t start, uint64_t ns)
+{
+    const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)ns};
+    const struct service_tag tag = {.pid = 0};
+    struct engine *e = ctx;
+    struct service *service = services_oldest(&e->services);
+
+    (void)start;
+    if (!service)
+        return;
+    pprof_add(service->profile, service_class_row(service, CPU_CHILDREN, name, &tag), values);
+    e->stats.cpu.ns[CPU_CHILDREN] += ns;
+}
+
+void engine_look_at_started(struct engine *e)
+{
+    if (e->started.pid && services_oldest(&e->services))
+        children_look(&e->started, give_to_started, e);
 }
 
 /* A process is sampled from now on, whose parent or children may be, too. */
@@ -119,6 +142,8 @@ static void expect_children(struct engine *e, struct target *t)
 
     if (parent)
         children_expect(&parent->process.children, t->id);
+    else if (e->started.pid && t->process.children.parent == e->started.pid)
+        children_expect(&e->started, t->id);
     for (size_t i = 0; i < e->stats.sampling; i++)
         if (e->sampling[i]->process.children.parent == t->id.pid)
             children_expect(&t->process.children, e->sampling[i]->id);

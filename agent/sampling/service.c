@@ -135,6 +135,16 @@ struct service *services_get(struct services *services, const char *name, int64_
     return services_get_labelled(services, name, &none, utc_ns, now_ns);
 }
 
+struct service *services_oldest(const struct services *services)
+{
+    struct service *service, *oldest = NULL;
+
+    for (service = services->first; service; service = service->next) /* the newest is first */
+        if (!service->held.pid)
+            oldest = service;
+    return oldest;
+}
+
 struct service *services_held(const struct services *services, struct proc_id id)
 {
     struct service *service;

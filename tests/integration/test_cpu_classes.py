@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All CPU time that the kernel counts of processes is in their profile: on stacks that were seen, or on a frame that says why not."""
 
+import re
 import subprocess
 
 import pytest
@@ -112,6 +113,18 @@ os.waitpid(pid, 0)
 say()
 """
 
+# A shell works, and has a Python work.
+SHELL = """
+i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done
+/usr/bin/python3 -c 'import time
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+burn(0.5)'
+times
+"""
+
 VFORK = BURN + """
 import ctypes
 library = ctypes.CDLL(sys.argv[1])
@@ -162,6 +175,24 @@ def test_children_that_come_and_go_are_in_a_recording_whole(pystrobe, tmp_path, 
     assert sum(by_class.values()) == profiles.total(found, "cpu")
     assert by_class["before_first_sample"] == of_frame(found, "<CPU before the first sample>")
     assert by_class["ended_children"] == of_frame(found, "<CPU of children that ended unseen>")
+
+
+def test_all_that_a_command_has_used_is_in_a_recording(pystrobe, tmp_path):
+    """Of programs without Python, too."""
+    script = tmp_path / "work.sh"
+    script.write_text(SHELL)
+    out = tmp_path / "out.pb.gz"
+    done = pystrobe.run("record", "-r", 100, "-o", out, "--", "sh", script)
+    assert done.returncode == 0, done.stderr
+    found = profiles.read(out)
+    used = [sum(float(minutes) * 60 + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", line))
+            for line in done.stdout.splitlines()]
+    used_ns = [int(seconds * SECOND_NS) for seconds in used]
+
+    assert profiles.is_within(profiles.total(found, "cpu"), (sum(used_ns), sum(used_ns) + NOT_SEEN_NS), 0.02), done.stderr
+    assert profiles.is_within(of_frame(found, "burn"), (SECOND_NS // 2, SECOND_NS // 2), 0.1), done.stderr
+    assert of_frame(found, "<CPU of children that ended unseen>") >= 0.9 * used_ns[0]
+    assert of_frame(found, "sh") >= 0.9 * used_ns[0]
 
 
 def test_threads_that_come_and_go_are_on_the_stacks_of_their_kind(pystrobe, tmp_path):
