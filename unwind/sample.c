@@ -349,13 +349,14 @@ static bool is_still(const struct cpy_thread *now, const struct cpy_thread *then
  * A thread that sleeps calls no function. If the innermost frame is another one, and the kernel
  * still says that the thread has slept, then another thread runs this state: one made in one
  * thread may be used in another, and keeps the first one's id. Who runs it is not known then.
+ * `slept`: it was known to sleep before this sample, and had had so many `turns` of a CPU.
  */
-static void check_tid(struct cpy_target *t, struct listed *thread, bool slept)
+static void check_tid(struct cpy_target *t, struct listed *thread, bool slept, uint64_t turns)
 {
     struct cached *cached = thread->cached;
 
     if (!slept || thread->words.current_frame == cached->frame ||
-        !sched_idle_since_look(&cached->sched_idle))
+        !sched_idle_since_look(&cached->sched_idle) || cached->sched_idle.turns != turns)
         return;
     cached->refuted_tid = thread->inner_tid;
     thread->inner_tid = 0;
@@ -373,10 +374,11 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     const uint64_t decoded = t->stats.frames_decoded;
     const bool slept = thread->cached->whole && thread->cached->sched_idle.asleep &&
                        thread->cached->sched_idle.read;
+    const uint64_t turns = thread->cached->sched_idle.turns;
     bool gone = false, same_name;
     enum cpy_rc rc = check_cpu(t, thread, &out);
 
-    check_tid(t, thread, slept);
+    check_tid(t, thread, slept, turns);
     thread->cached->whole = false;
     if (rc == CPY_GONE || rc == CPY_NOMEM)
         return rc;

@@ -83,6 +83,48 @@ static void a_sleeper_whose_state_runs_is_another_thread(void **state)
     assert_int_equal(f->seen[1].tid, 0); /* whose it is, nobody knows */
 }
 
+/* A file as the kernel's stat of a thread that sleeps. */
+static int stat_asleep(void)
+{
+    static const char text[] = "1 (name) S 7 8 9 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 99 0 0 0 11 0 12 0 "
+                               "0 0 0 0 0 0 0 0 0 5 0\n";
+    int fd = memfd_create("stat", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    return fd;
+}
+
+/* The process's clock says that nobody need be asked, but a thread has run for a moment. */
+static void a_sleeper_that_has_run_since_is_the_thread_that_it_says(void **state)
+{
+    struct fake_process *f = *state;
+    struct cached *cached;
+
+    fake_make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU});
+    for (uint64_t now_ns = 1; now_ns <= 2; now_ns++) {
+        for (size_t i = 0; i < FAKE_THREADS && now_ns == 2; i++)
+            fall_asleep(f, f->states[i]);
+        f->target->gil_skip.ready = false;
+        cpy_note_cpu(f->target, 1000, now_ns);
+        assert_int_equal(fake_sample(f), CPY_OK);
+    }
+    cached = thread_cache_get(&f->target->cache.threads, f->states[1]);
+    cached->sched_idle.stat_fd = stat_asleep();
+    (void)schedstat(cached->sched_idle.fd, 8);
+    fake_put_stack(f->fake, f->states[1], fake_stack(f, "woken", 5));
+    f->target->gil_skip.ready = false;
+    cpy_note_cpu(f->target, 1000, 3);
+    assert_int_equal(fake_sample(f), CPY_OK);
+
+    assert_string_equal(fake_functions(f), "old woken old ");
+    assert_true(cached->sched_idle.asleep);
+    assert_int_equal(cached->sched_idle.turns, 8);
+    assert_int_equal(cached->refuted_tid, 0);
+    assert_int_not_equal(f->seen[1].tid, 0);
+}
+
 /* Bytes that a sample of all threads reads. */
 static uint64_t bytes_of_sample(struct fake_process *f)
 {
@@ -393,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(knows_whether_a_thread_that_it_does_not_read_has_the_gil),
         TEST(a_sleeper_whose_state_runs_is_another_thread),
+        TEST(a_sleeper_that_has_run_since_is_the_thread_that_it_says),
         TEST(reads_only_the_state_of_threads_that_slept_where_all_are_read),
         TEST(reads_sleepers_whose_stacks_are_not_kept),
         TEST(reads_a_thread_that_woke_after_it_was_found_asleep),
