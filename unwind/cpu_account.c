@@ -11,7 +11,6 @@
 
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns)
 {
-    account->moved = process_ns != 0 && process_ns != account->process_ns;
     account->process_ns = process_ns;
     account->now_ns = now_ns;
     account->running = 0;

@@ -24,7 +24,6 @@
  */
 struct cpu_account {
     uint64_t process_ns; /* CPU time of the process before this sample; 0: not known */
-    bool moved;          /* that is another one than before the last sample */
     uint64_t now_ns;     /* time of the sample, by a clock that does not stop */
     uint64_t closed_process_ns, closed_ns; /* both when all threads had been asked */
     uint64_t explained_ns; /* CPU time that threads which were asked have used since */

@@ -71,7 +71,7 @@ struct cpy_frame {
 enum cpy_status {
     CPY_STATUS_MAIN = 1 << 0,      /* it is the process's main thread */
     CPY_STATUS_GIL = 1 << 1,       /* it holds the GIL */
-    CPY_STATUS_CPU = 1 << 2,       /* it is on a CPU now; on request, see cpy_sample */
+    CPY_STATUS_CPU = 1 << 2,       /* it runs, or waits for a CPU; on request, see cpy_sample */
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
     CPY_STATUS_GC = 1 << 5         /* it collects garbage */

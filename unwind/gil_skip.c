@@ -25,15 +25,6 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
     return count;
 }
 
-/* True if a thread has slept since its stack was read. That of a process with one thread need not
- * be asked where the process's clock says that it has run. */
-static bool has_slept(struct cpy_target *t, struct cached *cached)
-{
-    if (t->cpu_account.moved && t->list.thread_count == 1 && cached->sched_idle.only_thread)
-        return false;
-    return sched_idle_since_read(&cached->sched_idle);
-}
-
 /* True if a thread may go on running, as it did when it was asked last. */
 static bool ran_lately(const struct cached *cached)
 {
@@ -53,7 +44,7 @@ static void ask_some(struct cpy_target *t, bool asks)
         cached->asked = asks && ran_lately(cached);
         if (!cached->asked)
             continue;
-        cached->sleeps = has_slept(t, cached);
+        cached->sleeps = sched_idle_since_read(&cached->sched_idle);
         if (cached->counted_ns > 0 && cached->sched_idle.cpu_ns > cached->counted_ns)
             used_ns += cached->sched_idle.cpu_ns - cached->counted_ns;
         running += (cached->out.status & CPY_STATUS_CPU) != 0;
@@ -74,8 +65,8 @@ static void find_sleepers(struct cpy_target *t)
     for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
         if (!cached->asked)
-            cached->sleeps =
-                asks && (t->list.asks_all ? has_slept(t, cached) : cached->sched_idle.read);
+            cached->sleeps = asks && (t->list.asks_all ? sched_idle_since_read(&cached->sched_idle)
+                                                       : cached->sched_idle.read);
         cached->sleeps = cached->sleeps && cached->whole && !cached->out.torn;
         cached->set.state_only = cached->sleeps;
         if (target_follows(t, cached->out.tid))
@@ -129,7 +120,7 @@ static void mark_runners(struct cpy_target *t)
         t->list.threads[t->gil_skip.ran[i]].ran = false;
     t->gil_skip.ran_count = 0;
     for (size_t i = 0; i < t->list.interp_count; i++)
-        if (!has_slept(t, t->list.threads[t->list.interps[i].runner].cached))
+        if (!sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
             mark(t, t->list.interps[i].runner);
 }
 
@@ -204,6 +195,14 @@ static bool is_process_idle(const struct cpy_target *t)
            t->list.threads[0].cached->sched_idle.only_thread;
 }
 
+/* Reads the threads that ran again, after their counters: see sched_idle_is_ready. */
+static void fetch_ran(struct cpy_target *t)
+{
+    for (size_t i = 0; target_asks_cpu(t) && i < t->gil_skip.ran_count; i++)
+        (void)sched_idle_since_look(&t->list.threads[t->gil_skip.ran[i]].cached->sched_idle);
+    prefetch_fetch(&t->prefetch, t->sets.list, t->gil_skip.ran_count);
+}
+
 bool gil_skip_begin(struct cpy_target *t)
 {
     size_t i, count;
@@ -227,7 +226,7 @@ bool gil_skip_begin(struct cpy_target *t)
         return false;
     t->gil_skip.counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
-        prefetch_fetch(&t->prefetch, t->sets.list, t->gil_skip.ran_count);
+        fetch_ran(t);
     return read_ran(t);
 }
 

@@ -10,6 +10,7 @@
 
 enum {
     WALK_TRIES = 16,
+    ASK_TRIES = 3,
     PINNED_FIRST = 256, /* samples: the first period after a torn one, see cpu_pin.h; each one is 4
                            times longer */
     PINNED_MAX = 1 << 16,
@@ -267,7 +268,7 @@ static bool was_interrupted(const struct cpy_target *t, pid_t tid)
     return t->prefetch.by_bpf && t->prefetch.bpf_thread.tid == tid;
 }
 
-/* Finds out whether a thread is on a CPU, and what it took so far. */
+/* Finds out whether a thread is on a CPU, or waits for one, and what it took so far. */
 static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_thread *out)
 {
     struct sched_idle *sched_idle = &cached->sched_idle;
@@ -277,7 +278,8 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
     if (was_interrupted(t, out->tid)) {
         sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.bpf_thread.cpu);
         out->status |= CPY_STATUS_CPU;
-    } else if (status_on_cpu(t, sched_idle, out->tid)) {
+    } else if (sched_idle_is_ready(sched_idle, &t->scratch->stat_files, t->process.proc_fd,
+                                   out->tid, &t->running.wake)) {
         out->status |= CPY_STATUS_CPU;
     }
     if (sched_idle->cpu_ns != before_ns)
@@ -294,12 +296,14 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
 /*
  * True if a thread runs that could change while it was read: on another CPU than the one that the
  * calling thread has taken, or while the BPF program interrupted another thread. If there is a GIL,
- * only its holder can have changed in the latter case.
+ * only its holder can have changed in the latter case. One that has slept lately may have gone to
+ * sleep by the time that it is read again: where it sleeps is not where it has run.
  */
 static bool has_left(const struct cpy_target *t, const struct listed *thread,
                      const struct cpy_thread *out)
 {
-    if (!(out->status & CPY_STATUS_CPU) || t->running.seen_tid != out->tid)
+    if (!(out->status & CPY_STATUS_CPU) || t->running.seen_tid != out->tid ||
+        thread->cached->sched_idle.bursts)
         return false;
     if (!uses_bpf(t))
         return t->cpu_pin.stays && t->running.seen_cpu != t->cpu_pin.cpu;
@@ -317,23 +321,34 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     const struct reader reader = target_reader(t);
     struct prefetch_set *set = &thread->cached->set;
     const uint64_t pins = t->stats.cpu_pins;
-    bool fetched = false;
+    bool fetched = false, fetched_anew = false;
 
     t->prefetch.now = set;
     if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
-    if (target_asks_cpu(t))
+    if (thread->cached->sleeps && !t->gil_skip.active) { /* but it has run: it was not fetched */
+        (void)sched_idle_since_look(&thread->cached->sched_idle);
+        fetch_pinned(t, set);
+        fetched_anew = true;
+    }
+    for (int tries = 0; target_asks_cpu(t) && tries < ASK_TRIES; tries++) {
+        out->status &= ~(uint32_t)CPY_STATUS_CPU;
         ask_kernel(t, thread->cached, out);
+        if (!thread->cached->sched_idle.came)
+            break;
+        fetch_pinned(t, set);
+        fetched_anew = true;
+    }
     if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
         return CPY_NOMEM;
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
         fetched = fetch_thread_by_bpf(t, thread, out->tid);
         t->stats.cpu_pins += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
     }
-    if (t->stats.cpu_pins == pins && !fetched)
+    if (t->stats.cpu_pins == pins && !fetched && !fetched_anew)
         return CPY_OK;
     t->gil_skip.counted_late = false;
-    if (!fetched)
+    if (!fetched && (t->stats.cpu_pins != pins || !fetched_anew))
         fetch_pinned(t, set);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }

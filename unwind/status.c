@@ -47,31 +47,6 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
     return false;
 }
 
-/*
- * The kernel does not tell a running thread from one that waits for a CPU, but it counts turns. A
- * ready thread that has hardly waited for a CPU since the last look runs. Else the calling thread
- * takes its CPU and sleeps for a moment: if the thread had exactly one turn in that time, took CPU
- * time, and is still ready, then it was running when the CPU was taken back. Without this, the
- * profile of a busy host shows CPU time where threads wait for a CPU, mostly after system calls.
- */
-bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t tid)
-{
-    struct proc_sched before, after;
-    struct proc_stat stat;
-
-    if (!sched_idle_is_ready(sched_idle, &t->scratch->stat_files, t->process.proc_fd, tid,
-                             &t->running.wake))
-        return false;
-    if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
-        proc_sched_reread(sched_idle->fd, &before) != PROC_OK)
-        return true;
-    t->stats.cpu_pins++;
-    cpu_pin_yield();
-    return proc_sched_reread(sched_idle->fd, &after) == PROC_OK &&
-           after.turns == before.turns + 1 && after.cpu_ns > before.cpu_ns &&
-           proc_stat_reread(sched_idle->stat_fd, &stat) == PROC_OK && stat.state == 'R';
-}
-
 /* True if a state of the main interpreter, threads_main, is of the thread that has this pthread_t.
  */
 static bool has_main_module(const struct cpy_target *t, uint64_t thread_id)

@@ -5,9 +5,6 @@
 
 #include "unwind/target.h"
 
-/* True if the thread is on a CPU, not waiting for one. May move the calling thread to that CPU. */
-bool status_on_cpu(struct cpy_target *target, struct sched_idle *sched_idle, pid_t tid);
-
 /* Whether it holds the GIL, and collects garbage: both may change while it sleeps. */
 uint32_t status_of_gil(const struct cpy_target *target, const struct listed *thread);
 

@@ -17,11 +17,13 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
     cpu_attribution_init(cpu_attribution);
 }
 
-bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight)
+bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight,
+                         bool woken)
 {
     for (size_t i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
         if (cpu_attribution->items[i - 1].row == row) {
             cpu_attribution->items[i - 1].weight += weight;
+            cpu_attribution->items[i - 1].woken += woken ? weight : 0;
             cpu_attribution->total += weight;
             return true;
         }
@@ -29,9 +31,30 @@ bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, 
         !ARRAY_RESERVE(cpu_attribution->items, cpu_attribution->capacity,
                        cpu_attribution->count + 1))
         return false;
-    cpu_attribution->items[cpu_attribution->count++] = (struct cpu_attribution_item){row, weight};
+    cpu_attribution->items[cpu_attribution->count++] =
+        (struct cpu_attribution_item){row, weight, woken ? weight : 0};
     cpu_attribution->total += weight;
     return true;
+}
+
+void cpu_attribution_leave_waits(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns,
+                                 uint64_t wait_ns)
+{
+    struct cpu_attribution_item *item, *end = cpu_attribution->items + cpu_attribution->count;
+    double waits, part;
+    uint64_t woken = 0, left_out;
+
+    for (item = cpu_attribution->items; item < end; item++)
+        woken += item->woken;
+    if (woken == 0 || woken == cpu_attribution->total || wait_ns == 0)
+        return;
+    waits = (double)cpu_attribution->total * (double)wait_ns / ((double)cpu_ns + (double)wait_ns);
+    part = waits < (double)woken ? waits / (double)woken : 1;
+    for (item = cpu_attribution->items; item < end; item++) {
+        left_out = (uint64_t)((double)item->woken * part);
+        item->weight -= left_out;
+        cpu_attribution->total -= left_out;
+    }
 }
 
 uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, uint64_t amount,

@@ -20,7 +20,9 @@ enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due *
 
 struct cpu_attribution_item {
     uint32_t row;    /* of the profile of the service */
-    uint64_t weight; /* ns in which the thread was seen running with it */
+    uint64_t weight; /* ns in which the thread was seen ready to run with it, */
+    uint64_t
+        woken; /* of these, those in which it may have waited for its CPU after a sleep there */
 };
 
 struct cpu_attribution {
@@ -33,11 +35,21 @@ void cpu_attribution_init(struct cpu_attribution *cpu_attribution);
 void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
- * Notes that the thread was seen running with stack `row` for `weight` ns.
+ * Notes that the thread was seen ready to run with stack `row` for `weight` ns. `woken`: it slept
+ * with that stack lately.
  * False: it is full, or out of memory; divide, clear and add again.
  */
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
-                                    uint64_t weight);
+                                    uint64_t weight, bool woken);
+
+/*
+ * Leaves out what it waited for a CPU. The kernel does not tell a thread that runs from one that
+ * waits, but it counts both times: while it used `cpu_ns` it waited for `wait_ns`. A thread that is
+ * woken up waits, as long as an idle CPU takes to come back, with the stack with which it slept;
+ * if it works for less than that, more of its time would go there than it has used there.
+ */
+void cpu_attribution_leave_waits(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns,
+                                 uint64_t wait_ns);
 
 /*
  * Divides `amount` over the rows, one call of `give` each.

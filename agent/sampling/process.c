@@ -129,6 +129,7 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 
     if (!thread->counts)
         return 0;
+    cpu_attribution_leave_waits(&thread->cpu_attribution, took, waited);
     if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
         left = took;
     if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
@@ -153,7 +154,7 @@ static void note_tail(struct process *p, const struct process_thread *thread)
 
     for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
         (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].weight * part));
+                                   (uint64_t)((double)seen->items[i].weight * part), false);
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */
@@ -385,7 +386,8 @@ void process_note_child(struct process *p, const struct process *child, uint64_t
     for (size_t i = 0; p->service == child->service && i < child->thread_count; i++) {
         thread = &child->threads[i];
         if (thread->ran && thread->row_ns == p->service->start_ns)
-            (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns);
+            (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns,
+                                       false);
     }
 }
 
@@ -612,14 +614,32 @@ static uint32_t row_of(const struct sampling *sampling, const struct process_thr
     return service_row(p->service, seen, &sampling->tag);
 }
 
+enum { ASLEEP_ROWS = sizeof(((struct process_thread *)NULL)->asleep_rows) / sizeof(uint32_t) };
+
+static bool was_asleep_with(const struct process_thread *thread, uint32_t row)
+{
+    for (unsigned i = 0; i < thread->asleep_count && i < ASLEEP_ROWS; i++)
+        if (thread->asleep_rows[i] == row)
+            return true;
+    return false;
+}
+
+static void note_asleep(struct process_thread *thread, uint32_t row)
+{
+    if (!was_asleep_with(thread, row))
+        thread->asleep_rows[thread->asleep_count++ % ASLEEP_ROWS] = row;
+}
+
 /* Notes that a thread was seen running with a stack. */
 static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
                          uint64_t weight)
 {
-    if (cpu_attribution_add(&thread->cpu_attribution, row, weight))
+    const bool woken = was_asleep_with(thread, row);
+
+    if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
-    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight))
+    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         p->failed = true;
 }
 
@@ -639,6 +659,8 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     thread->has_exception = p->options.exception && status & CPY_STATUS_EXCEPTION;
     thread->ran = status & CPY_STATUS_CPU;
     is_met = sampling->weight > 1 && is_known && row != before;
+    if (!is_known)
+        thread->asleep_count = 0;
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
     remaining_ns = add_wall(p, thread, 1, weight);
@@ -646,7 +668,9 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
         thread->overcounted_ns = weight / 2;
         thread->overcounted_row = before;
     }
-    if (status & CPY_STATUS_CPU && thread->counts)
+    if (!(status & CPY_STATUS_CPU))
+        note_asleep(thread, row);
+    else if (thread->counts)
         note_running(p, thread, row, remaining_ns > 0 ? remaining_ns : 1);
 }
 

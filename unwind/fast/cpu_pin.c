@@ -140,18 +140,13 @@ bool cpu_pin_move(struct cpu_pin *cpu_pin, pid_t tid, bool asleep_too)
            cpu_pin_move_to(cpu_pin, tid, stat.cpu);
 }
 
-void cpu_pin_yield(void)
+bool cpu_pin_take(struct cpu_pin *cpu_pin, pid_t tid)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
 
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-}
-
-bool cpu_pin_take(struct cpu_pin *cpu_pin, pid_t tid)
-{
     if (!cpu_pin_move(cpu_pin, tid, false))
         return false;
-    cpu_pin_yield();
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
     return true;
 }
 

@@ -65,13 +65,8 @@ bool cpu_pin_move(struct cpu_pin *cpu_pin, pid_t tid, bool asleep_too);
 /* Moves the calling thread to `cpu`, where thread `tid` was a moment ago. False: not possible. */
 bool cpu_pin_move_to(struct cpu_pin *cpu_pin, pid_t tid, int cpu);
 
-/*
- * Sleeps for a moment. The timer that ends the sleep interrupts the thread that has got the CPU
- * meanwhile, wherever that is.
- */
-void cpu_pin_yield(void);
-
-/* cpu_pin_move to a thread that does not sleep, then cpu_pin_yield. False: not moved. */
+/* cpu_pin_move to a thread that does not sleep, then sleeps for a moment, so that the thread runs
+ * and its CPU is taken back. False: not moved. */
 bool cpu_pin_take(struct cpu_pin *cpu_pin, pid_t tid);
 
 /*

@@ -7,8 +7,7 @@
 
 #include "base/proc_stat.h"
 
-/* A thread that waits for less than this part of its CPU time waits only because of sampling. */
-enum { WAIT_PART = 8, SKIP_MAX = 64 };
+enum { SKIP_MAX = 64 };
 
 /*
  * A thread whose CPU time and waiting time add up to the time between two looks has not slept
@@ -91,9 +90,6 @@ static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_
         return false;
     }
     sched_idle->asleep &= now.turns == sched_idle->turns;
-    if (now.wait_ns != sched_idle->wait_ns || now.cpu_ns != sched_idle->cpu_ns)
-        sched_idle->queued =
-            now.wait_ns - sched_idle->wait_ns > (now.cpu_ns - sched_idle->cpu_ns) / WAIT_PART;
     sched_idle->turns = now.turns;
     sched_idle->wait_ns = now.wait_ns;
     sched_idle->cpu_ns = now.cpu_ns;
@@ -129,7 +125,8 @@ static void fall_asleep(struct sched_idle *sched_idle)
 
 bool sched_idle_since_look(struct sched_idle *sched_idle)
 {
-    return sched_idle->asleep && read_sched_counters(sched_idle, -1, 0) && sched_idle->asleep;
+    sched_idle->looked = sched_idle->asleep && read_sched_counters(sched_idle, -1, 0);
+    return sched_idle->looked && sched_idle->asleep;
 }
 
 bool sched_idle_since_read(struct sched_idle *sched_idle)
@@ -158,10 +155,14 @@ static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_
 bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                          pid_t tid, const struct sched_idle_wake *wake)
 {
+    const uint64_t turns = sched_idle->turns, cpu_ns = sched_idle->cpu_ns;
     const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
+    const bool looked = counted && sched_idle->looked;
     char state;
 
     sched_idle->cpu = -1;
+    sched_idle->bursts = looked;
+    sched_idle->looked = sched_idle->came = false;
     if (counted && sched_idle->asleep)
         return false;
     if (counted && ran_on(sched_idle, wake)) {
@@ -175,7 +176,10 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
     if (counted && (state == 'S' || state == 'D')) {
         fall_asleep(sched_idle);
         sched_idle->stale = true; /* this sample has fetched its stack already */
+        return looked && sched_idle->turns == turns && sched_idle->cpu_ns > cpu_ns;
     }
+    sched_idle->came = looked && state == 'R' && sched_idle->turns != turns;
+    sched_idle->looked = sched_idle->came;
     return state == 'R';
 }
 

@@ -35,7 +35,9 @@ struct sched_idle {
     bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
     bool read;        /* its stack was read while it slept */
     bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
-    bool queued;      /* it waited for a CPU for more than a moment, lately */
+    bool looked;      /* its counters were read before this sample fetched its stack */
+    bool bursts;      /* so they were before the last look: it slept in the sample before */
+    bool came;        /* it was given a CPU since then, and runs: what it did then is not known */
     bool is_short;    /* since the caller cleared it, a file could not be opened for lack of
                          descriptors or memory: what was found of the thread means nothing */
     int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
@@ -87,8 +89,11 @@ bool sched_idle_since_read(struct sched_idle *sched_idle);
 bool sched_idle_since_look(struct sched_idle *sched_idle);
 
 /*
- * True if the thread runs or waits for a CPU now; `queued` says whether it is known to wait.
- * `proc_fd` is the process's /proc directory.
+ * True if the thread runs or waits for a CPU; the kernel does not tell which. Its stack is fetched
+ * between sched_idle_since_look and this, and what is told is true of the moment of the fetch: a
+ * thread that works for a moment and sleeps may run before, and not after, or the other way round.
+ * Where that cannot be known (`came`), fetch its stack again, and ask again. `proc_fd` is the
+ * process's /proc directory.
  *
  * Cost: reads schedstat (0.4 us warm), and stat (1.2 us), unless the thread slept on, or its
  *       counters account for all the time since it was preempted last.

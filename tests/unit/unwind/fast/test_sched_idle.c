@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sched_idle.c - a thread that slept all the time is known from one that did not. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/thread.h"
 #include "unwind/fast/sched_idle.h"
@@ -190,31 +195,64 @@ static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
     assert_int_equal(f->sched_idle.fd, -1);
 }
 
-static void knows_that_a_thread_waits_for_a_cpu(void **state)
+/* Puts text into a file that stands in for one of the kernel's. */
+static void put(int fd, const char *text)
+{
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(pwrite(fd, text, strlen(text), 0), strlen(text));
+}
+
+static void put_counters(const struct sched_idle *sched_idle, int cpu_ns, int turns)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%d 0 %d\n", cpu_ns, turns);
+    put(sched_idle->fd, text);
+}
+
+static void put_state(const struct sched_idle *sched_idle, char state)
+{
+    char text[128];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "1 (x) %c 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 99 0 0 0 11 0 12 0 0 0 0 0 0 0 0 0 "
+        "0 5 0\n",
+        state);
+    put(sched_idle->stat_fd, text);
+}
+
+/* A stack is fetched between a look at the counters and another; the thread works for a moment. */
+static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
 {
     struct fixture *f = *state;
-    cpu_set_t allowed;
-    volatile unsigned spin;
-    size_t cpu = 0;
-    int i;
+    struct sched_idle s;
 
-    if (!counts(f))
-        skip();
-    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-    while (!CPU_ISSET(cpu, &allowed))
-        cpu++;
-    thread_pin(f->thread->tid, cpu);
-    thread_pin(0, cpu);
-    thread_run(f->thread);
-    (void)is_ready(f);
-    for (i = 0; i < 10000 && !f->sched_idle.queued; i++) {
-        for (spin = 0; spin < 500000;)
-            spin++;
-        assert_true(is_ready(f));
-    }
-    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+    sched_idle_init(&s);
+    s.fd = memfd_create("schedstat", MFD_CLOEXEC);
+    s.stat_fd = memfd_create("stat", MFD_CLOEXEC);
+    s.turns = 6;
+    s.asleep = true;
 
-    assert_true(f->sched_idle.queued);
+    put_counters(&s, 1000, 7); /* it has run; it goes to sleep after the fetch */
+    assert_false(sched_idle_since_look(&s));
+    put_counters(&s, 2000, 7);
+    put_state(&s, 'S');
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+
+    put_counters(&s, 3000, 8); /* it sleeps again before the fetch */
+    assert_false(sched_idle_since_look(&s));
+    assert_false(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+
+    put_counters(&s, 4000, 9); /* it wakes up after the fetch, or before */
+    assert_false(sched_idle_since_look(&s));
+    put_counters(&s, 4000, 10);
+    put_state(&s, 'R');
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_true(s.came);
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake)); /* fetched once more */
+    assert_false(s.came);
+    sched_idle_finish(&s);
 }
 
 static void opens_no_more_stat_files_than_may_be_open(void **state)
@@ -270,7 +308,7 @@ int main(void)
         TEST(asks_ever_less_often_about_a_thread_that_always_runs),
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
-        TEST(knows_that_a_thread_waits_for_a_cpu),
+        TEST(tells_whether_a_thread_ran_when_its_stack_was_fetched),
         TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
     };
