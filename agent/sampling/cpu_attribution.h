@@ -20,9 +20,8 @@ enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due *
 
 struct cpu_attribution_item {
     uint32_t row;    /* of the profile of the service */
-    uint64_t weight; /* ns in which the thread was seen ready to run with it, */
-    uint64_t
-        woken; /* of these, those in which it may have waited for its CPU after a sleep there */
+    uint64_t weight; /* ns in which the thread was seen ready to run with it */
+    uint64_t woken;  /* the part of it in which the thread may only have waited, after a sleep */
 };
 
 struct cpu_attribution {

@@ -35,9 +35,11 @@ struct sched_idle {
     bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
     bool read;        /* its stack was read while it slept */
     bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
-    bool looked;      /* its counters were read before this sample fetched its stack */
-    bool bursts;      /* so they were before the last look: it slept in the sample before */
-    bool came;        /* it was given a CPU since then, and runs: what it did then is not known */
+    bool looked;      /* its counters were read before this sample fetched its stack, because it
+                         slept in the sample before */
+    bool bursts;      /* `looked`, as the last sched_idle_is_ready found it */
+    bool came;        /* then it was given a CPU after those counters were read, and it runs: where
+                         it was when its stack was fetched is not known */
     bool is_short;    /* since the caller cleared it, a file could not be opened for lack of
                          descriptors or memory: what was found of the thread means nothing */
     int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
