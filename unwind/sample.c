@@ -321,7 +321,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     const struct reader reader = target_reader(t);
     struct prefetch_set *set = &thread->cached->set;
     const uint64_t pins = t->stats.cpu_pins;
-    bool fetched = false, fetched_anew = false;
+    bool fetched = false;
 
     t->prefetch.now = set;
     if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
@@ -329,7 +329,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     if (thread->cached->sleeps && !t->gil_skip.active) { /* but it has run: it was not fetched */
         (void)sched_idle_since_look(&thread->cached->sched_idle);
         fetch_pinned(t, set);
-        fetched_anew = true;
+        fetched = true;
     }
     for (int tries = 0; target_asks_cpu(t) && tries < ASK_TRIES; tries++) {
         out->status &= ~(uint32_t)CPY_STATUS_CPU;
@@ -337,19 +337,21 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         if (!thread->cached->sched_idle.came)
             break;
         fetch_pinned(t, set);
-        fetched_anew = true;
+        fetched = true;
     }
     if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
         return CPY_NOMEM;
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
-        fetched = fetch_thread_by_bpf(t, thread, out->tid);
-        t->stats.cpu_pins += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
+        if (fetch_thread_by_bpf(t, thread, out->tid))
+            fetched = true;
+        else
+            t->stats.cpu_pins += cpu_pin_take(&t->cpu_pin, out->tid);
     }
-    if (t->stats.cpu_pins == pins && !fetched && !fetched_anew)
+    if (t->stats.cpu_pins != pins)
+        fetch_pinned(t, set);
+    else if (!fetched)
         return CPY_OK;
     t->gil_skip.counted_late = false;
-    if (!fetched && (t->stats.cpu_pins != pins || !fetched_anew))
-        fetch_pinned(t, set);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 

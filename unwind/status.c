@@ -2,8 +2,6 @@
 /* status.c - see status.h. */
 #include "unwind/status.h"
 
-#include "base/proc_stat.h"
-
 /* True if `value` is an exception; in some versions None means that there is none. */
 static bool is_exception(struct cpy_target *t, cpy_addr value)
 {

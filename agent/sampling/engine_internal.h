@@ -28,7 +28,7 @@ struct engine {
     size_t sampling_capacity;
     struct target *pinned; /* borrowed: the target whose CPU we are pinned to; NULL: none */
     struct services services;
-    struct children started; /* by settings.parent; its pid is 0 if there is none */
+    struct children started; /* what settings.parent starts; its pid is 0 where that is 0 */
     int epoll_fd, signal_fd;
     int running_fd; /* owned: for proc_running */
     /* Backoff: skip the is_alone() check for this many wake-ups; how many of them are left. */

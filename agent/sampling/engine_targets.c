@@ -114,25 +114,31 @@ void engine_note_child(struct engine *e, const struct process_end *child)
         children_note(&e->started, child->id, child->cpu_ns);
 }
 
+/* A look at what settings.parent has started. */
+struct started_look {
+    struct engine *engine;
+    struct service *service; /* that gets the time */
+};
+
 /* Some of the time of what was started; see children_told. */
 static void give_to_started(void *ctx, const char *name, uint64_t start, uint64_t ns)
 {
     const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)ns};
     const struct service_tag tag = {.pid = 0};
-    struct engine *e = ctx;
-    struct service *service = services_oldest(&e->services);
+    const struct started_look *look = ctx;
+    struct service *service = look->service;
 
     (void)start;
-    if (!service)
-        return;
     pprof_add(service->profile, service_class_row(service, CPU_CHILDREN, name, &tag), values);
-    e->stats.cpu.ns[CPU_CHILDREN] += ns;
+    look->engine->stats.cpu.ns[CPU_CHILDREN] += ns;
 }
 
 void engine_look_at_started(struct engine *e)
 {
-    if (e->started.pid && services_oldest(&e->services))
-        children_look(&e->started, give_to_started, e);
+    struct started_look look = {e, e->started.pid ? services_oldest(&e->services) : NULL};
+
+    if (look.service)
+        children_look(&e->started, give_to_started, &look);
 }
 
 /* A process is sampled from now on, whose parent or children may be, too. */

@@ -116,14 +116,10 @@ say()
 # A shell works, and has a Python work.
 SHELL = """
 i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done
-/usr/bin/python3 -c 'import time
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+/usr/bin/python3 -c '%s
 burn(0.5)'
 times
-"""
+""" % BURN
 
 VFORK = BURN + """
 import ctypes

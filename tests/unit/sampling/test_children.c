@@ -64,10 +64,10 @@ static struct proc_id id_of(pid_t pid)
 }
 
 struct scene {
-    pid_t
-        parent; /* qemu makes up what is read of this process, so that another one has the child */
-    int to_parent;
-    struct children c; /* of the parent */
+    /* A process of its own has the child: qemu makes up what is read of the test's process. */
+    pid_t parent;
+    int to_parent;     /* owned */
+    struct children c; /* of `parent` */
     struct heard heard;
 };
 
@@ -234,8 +234,8 @@ static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 static void leaves_out_what_children_used_before(void **state)
 {
     struct scene *scene = *state;
-    pid_t pid = start_child(scene);
 
+    (void)start_child(scene);
     begin_anew(scene, false);
     if (scene->c.count == 0) {
         end_child(scene);

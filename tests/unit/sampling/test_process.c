@@ -322,14 +322,14 @@ static void gives_cpu_time_to_the_state_that_the_thread_runs_now(void **state)
     assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
 }
 
-/* A process one of whose threads runs, and stands in for the main thread of the image. It is none
- * of ours, as valgrind runs one thread of a process at a time. */
+/* A child process with a thread that runs. That thread stands in for the image's main thread, and
+ * no thread of the test does: valgrind runs only one thread of a process at a time. */
 struct worker {
     pid_t pid, tid; /* of the process, and of the thread that runs */
     int orders;     /* owned: see be_worker */
 };
 
-/* In the process. */
+/* That thread, as the child process knows it. */
 struct runner {
     pthread_t thread;
     _Atomic pid_t tid;

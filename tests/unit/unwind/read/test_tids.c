@@ -159,68 +159,73 @@ static void takes_ids_as_they_are_in_our_own_namespace(void **state)
     (void)close(fd);
 }
 
+/* The test's own process, with a second thread. */
+struct own {
+    struct tids tids;
+    struct mem *mem;
+    pthread_t thread;
+    pid_t tid; /* of `thread` */
+    int proc_fd, report[2];
+};
+
+static void begin_own(struct own *o)
+{
+    o->proc_fd = open_proc(getpid());
+    assert_int_equal(pipe2(o->report, O_CLOEXEC), 0);
+    assert_int_equal(pthread_create(&o->thread, NULL, wait_forever, &o->report[1]), 0);
+    assert_int_equal(read(o->report[0], &o->tid, sizeof(o->tid)), sizeof(o->tid));
+    assert_int_equal(mem_open_process(getpid(), o->proc_fd, &o->mem, NULL), CPY_OK);
+    assert_int_equal(tids_init(&o->tids, o->proc_fd), PROC_OK);
+}
+
+static void end_own(struct own *o)
+{
+    tids_finish(&o->tids);
+    mem_close(o->mem);
+    assert_int_equal(pthread_cancel(o->thread), 0);
+    assert_int_equal(pthread_join(o->thread, NULL), 0);
+    (void)close(o->report[0]);
+    (void)close(o->report[1]);
+    (void)close(o->proc_fd);
+}
+
 /* Python may be begun in a thread that is not the process's first: its record says which it is. */
 static void reads_the_id_of_any_thread_from_its_record(void **state)
 {
-    int fd = open_proc(getpid()), report[2];
-    pthread_t thread;
-    struct tids tids;
-    struct mem *mem;
-    pid_t tid;
+    struct own o;
 
     (void)state;
-    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
-    assert_int_equal(pthread_create(&thread, NULL, wait_forever, &report[1]), 0);
-    assert_int_equal(read(report[0], &tid, sizeof(tid)), sizeof(tid));
-    assert_int_equal(mem_open_process(getpid(), fd, &mem, NULL), CPY_OK);
-    assert_int_equal(tids_init(&tids, fd), PROC_OK);
+    begin_own(&o);
 
-    assert_int_equal(tids_of_pthread(&tids, mem, thread, thread, 0), tid);
-    assert_int_equal(tids_of_pthread(&tids, mem, pthread_self(), thread, 0), getpid());
-    assert_int_equal(tids_of_pthread(&tids, mem, thread, pthread_self(), (uint64_t)tid), tid);
-    assert_int_equal(tids_of_pthread(&tids, mem, 8, pthread_self(), 0), 0); /* no record at all */
+    assert_int_equal(tids_of_pthread(&o.tids, o.mem, o.thread, o.thread, 0), o.tid);
+    assert_int_equal(tids_of_pthread(&o.tids, o.mem, pthread_self(), o.thread, 0), getpid());
+    assert_int_equal(tids_of_pthread(&o.tids, o.mem, o.thread, pthread_self(), (uint64_t)o.tid),
+                     o.tid);
+    assert_int_equal(tids_of_pthread(&o.tids, o.mem, 8, pthread_self(), 0),
+                     0); /* no record at all */
 
-    tids_finish(&tids);
-    mem_close(mem);
-    assert_int_equal(pthread_cancel(thread), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    (void)close(report[0]);
-    (void)close(report[1]);
-    (void)close(fd);
+    end_own(&o);
 }
 
 /* C code that forks without telling Python leaves the parent's id in the child's memory. */
 static void finds_the_thread_that_has_forked_without_pythons_knowledge(void **state)
 {
-    int fd = open_proc(getpid()), report[2];
-    pthread_t thread;
-    struct tids tids;
-    struct mem *mem;
-    pid_t tid;
+    struct own o;
 
     (void)state;
-    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
-    assert_int_equal(pthread_create(&thread, NULL, wait_forever, &report[1]), 0);
-    assert_int_equal(read(report[0], &tid, sizeof(tid)), sizeof(tid));
-    assert_int_equal(mem_open_process(getpid(), fd, &mem, NULL), CPY_OK);
-    assert_int_equal(tids_init(&tids, fd), PROC_OK);
+    begin_own(&o);
 
-    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), (uint64_t)getppid(), 0), getpid());
-    assert_int_equal(tids_of_native(&tids, mem, thread, (uint64_t)tid, 0), tid);
-    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), (uint64_t)tid, 0), tid);
+    assert_int_equal(tids_of_native(&o.tids, o.mem, pthread_self(), (uint64_t)getppid(), 0),
+                     getpid());
+    assert_int_equal(tids_of_native(&o.tids, o.mem, o.thread, (uint64_t)o.tid, 0), o.tid);
+    assert_int_equal(tids_of_native(&o.tids, o.mem, pthread_self(), (uint64_t)o.tid, 0), o.tid);
     /* One that has ended: another one has its record by now. */
-    assert_int_equal(tids_of_native(&tids, mem, thread, (uint64_t)getppid(), 0), getppid());
-    assert_int_equal(tids_of_native(&tids, mem, 8, (uint64_t)getppid(), 4711), 4711);
-    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), 0, 0), 0);
-    assert_int_equal(tids_of_native(&tids, mem, pthread_self(), UINT64_MAX, 0), UINT64_MAX);
+    assert_int_equal(tids_of_native(&o.tids, o.mem, o.thread, (uint64_t)getppid(), 0), getppid());
+    assert_int_equal(tids_of_native(&o.tids, o.mem, 8, (uint64_t)getppid(), 4711), 4711);
+    assert_int_equal(tids_of_native(&o.tids, o.mem, pthread_self(), 0, 0), 0);
+    assert_int_equal(tids_of_native(&o.tids, o.mem, pthread_self(), UINT64_MAX, 0), UINT64_MAX);
 
-    tids_finish(&tids);
-    mem_close(mem);
-    assert_int_equal(pthread_cancel(thread), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    (void)close(report[0]);
-    (void)close(report[1]);
-    (void)close(fd);
+    end_own(&o);
 }
 
 static void tells_that_the_own_id_of_a_process_cannot_be_read(void **state)
