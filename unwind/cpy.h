@@ -74,7 +74,8 @@ enum cpy_status {
     CPY_STATUS_CPU = 1 << 2,       /* it runs, or waits for a CPU; on request, see cpy_sample */
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
-    CPY_STATUS_GC = 1 << 5         /* it collects garbage */
+    CPY_STATUS_GC = 1 << 5,        /* it collects garbage */
+    CPY_STATUS_RUNS = 1 << 6       /* with CPY_STATUS_CPU: it is known that it does not wait */
 };
 
 struct cpy_thread {
@@ -114,6 +115,21 @@ struct cpy_options {
     uint32_t status; /* enum cpy_status: bits that are found out only on request */
     uint32_t only;   /* only threads whose status has all of these */
     bool tasks;      /* the asyncio task that runs in a thread, and cpy_running_tasks */
+    uint32_t plain;  /* enum cpy_layer: layers that samples are taken without */
+};
+
+/*
+ * Layers that only save time: without them samples give the same, and cost more.
+ * unwind/fast/README.md says what each one saves.
+ */
+enum cpy_layer {
+    CPY_LAYER_PREDICTION = 1 << 0, /* what a sample will read is fetched with one system call */
+    CPY_LAYER_GIL_SKIP = 1 << 1,   /* only threads that had the GIL since are read */
+    CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since are not read */
+    CPY_LAYER_MEMO = 1 << 3,       /* tasks whose bytes are the same are not decoded again */
+    CPY_LAYER_PINNING = 1 << 4,    /* samples are taken on the CPU of the thread that runs */
+    CPY_LAYER_BPF = 1 << 5,        /* the kernel reads in an interrupt: cpy_scratch_use_bpf */
+    CPY_LAYER_ALL = (1 << 6) - 1
 };
 
 enum cpy_frame_option {

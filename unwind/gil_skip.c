@@ -25,6 +25,12 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
     return count;
 }
 
+/* True if the thread has slept since its stack was read. */
+static bool slept_since_read(const struct cpy_target *t, struct cached *cached)
+{
+    return target_uses(t, CPY_LAYER_SLEEPERS) && sched_idle_since_read(&cached->sched_idle);
+}
+
 /* True if a thread may go on running, as it did when it was asked last. */
 static bool ran_lately(const struct cached *cached)
 {
@@ -44,7 +50,7 @@ static void ask_some(struct cpy_target *t, bool asks)
         cached->asked = asks && ran_lately(cached);
         if (!cached->asked)
             continue;
-        cached->sleeps = sched_idle_since_read(&cached->sched_idle);
+        cached->sleeps = slept_since_read(t, cached);
         if (cached->counted_ns > 0 && cached->sched_idle.cpu_ns > cached->counted_ns)
             used_ns += cached->sched_idle.cpu_ns - cached->counted_ns;
         running += (cached->out.status & CPY_STATUS_CPU) != 0;
@@ -58,15 +64,16 @@ static void ask_some(struct cpy_target *t, bool asks)
  */
 static void find_sleepers(struct cpy_target *t)
 {
-    const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->list.interp_count == 1;
+    const bool asks = target_asks_cpu(t) && target_uses(t, CPY_LAYER_SLEEPERS) &&
+                      t->options.only == 0 && t->list.interp_count == 1;
     struct cached *cached;
 
     ask_some(t, asks);
     for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
         if (!cached->asked)
-            cached->sleeps = asks && (t->list.asks_all ? sched_idle_since_read(&cached->sched_idle)
-                                                       : cached->sched_idle.read);
+            cached->sleeps =
+                asks && (t->list.asks_all ? slept_since_read(t, cached) : cached->sched_idle.read);
         cached->sleeps = cached->sleeps && cached->whole && !cached->out.torn;
         cached->set.state_only = cached->sleeps;
         if (target_follows(t, cached->out.tid))
@@ -120,7 +127,7 @@ static void mark_runners(struct cpy_target *t)
         t->list.threads[t->gil_skip.ran[i]].ran = false;
     t->gil_skip.ran_count = 0;
     for (size_t i = 0; i < t->list.interp_count; i++)
-        if (!sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
+        if (!slept_since_read(t, t->list.threads[t->list.interps[i].runner].cached))
             mark(t, t->list.interps[i].runner);
 }
 
@@ -267,7 +274,7 @@ static bool is_gil_skip_ready(struct cpy_target *t)
 {
     const struct listed *thread;
 
-    if (t->list.thread_count == 0 || t->options.only != 0 ||
+    if (!target_uses(t, CPY_LAYER_GIL_SKIP) || t->list.thread_count == 0 || t->options.only != 0 ||
         !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->list.thread_count + SETS_MAX) ||
         !ARRAY_RESERVE(t->gil_skip.ran, t->gil_skip.ran_capacity, t->list.thread_count))
         return false;
@@ -296,6 +303,8 @@ static void note_runner(struct cpy_target *t)
         return;
     thread = &t->list.threads[i];
     t->running.gil_tid = tids_outer(&t->process.tids, thread->inner_tid);
+    t->running.gil_tid_slept =
+        thread->cached->sched_idle.asleep || thread->cached->sched_idle.bursts;
     t->prefetch.bpf_thread.tid = t->running.gil_tid;
     t->prefetch.bpf_thread.state = thread->words.addr;
     t->prefetch.bpf_thread.cpu =

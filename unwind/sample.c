@@ -83,11 +83,17 @@ static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
     return thread->cached->set.bpf_count != 0 && t->scratch->raw->tear == TEAR_CODE;
 }
 
+/* True if the kernel reads for us, and may. */
+static bool has_bpf(const struct cpy_target *t)
+{
+    return target_uses(t, CPY_LAYER_BPF) && bpf_reader_works(t->scratch->bpf_reader);
+}
+
 /* True if running threads are to be read by the BPF program. */
 static bool uses_bpf(const struct cpy_target *t)
 {
-    return bpf_reader_works(t->scratch->bpf_reader) && t->pinned.samples_left == 0 &&
-           t->bpf_pause.samples_left == 0 && (t->cpu_pin.avoided_cpu >= 0 || !t->cpu_pin.stays);
+    return has_bpf(t) && t->pinned.samples_left == 0 && t->bpf_pause.samples_left == 0 &&
+           (t->cpu_pin.avoided_cpu >= 0 || !t->cpu_pin.stays);
 }
 
 /*
@@ -115,8 +121,7 @@ static bool fetch_thread_by_bpf(struct cpy_target *t, struct listed *thread, pid
 /* Takes the thread's CPU, and begins a period in which samples do so from the start. */
 static void pin_for_sample(struct cpy_target *t, pid_t tid)
 {
-    if (t->pinned.samples_left == 0 &&
-        (t->running.gil_tid != 0 || !bpf_reader_works(t->scratch->bpf_reader))) {
+    if (t->pinned.samples_left == 0 && (t->running.gil_tid != 0 || !has_bpf(t))) {
         t->pinned.samples_next = t->pinned.samples_next == 0 ? PINNED_FIRST
                                  : t->pinned.samples_next * 4 < PINNED_MAX
                                      ? t->pinned.samples_next * 4
@@ -277,10 +282,10 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
     sched_idle->is_short = false;
     if (was_interrupted(t, out->tid)) {
         sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.bpf_thread.cpu);
-        out->status |= CPY_STATUS_CPU;
+        out->status |= CPY_STATUS_CPU | CPY_STATUS_RUNS;
     } else if (sched_idle_is_ready(sched_idle, &t->scratch->stat_files, t->process.proc_fd,
                                    out->tid, &t->running.wake)) {
-        out->status |= CPY_STATUS_CPU;
+        out->status |= CPY_STATUS_CPU | (sched_idle->runs ? CPY_STATUS_RUNS : 0U);
     }
     if (sched_idle->cpu_ns != before_ns)
         t->running.last_ran = out->tid;
@@ -324,7 +329,8 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     bool fetched = false;
 
     t->prefetch.now = set;
-    if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
+    if (t->pinned.samples_left > 0 && !thread->cached->sched_idle.asleep &&
+        thread->words.addr == t->list.interps[thread->interp].holder)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (thread->cached->sleeps && !t->gil_skip.active) { /* but it has run: it was not fetched */
         (void)sched_idle_since_look(&thread->cached->sched_idle);
@@ -332,7 +338,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         fetched = true;
     }
     for (int tries = 0; target_asks_cpu(t) && tries < ASK_TRIES; tries++) {
-        out->status &= ~(uint32_t)CPY_STATUS_CPU;
+        out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS);
         ask_kernel(t, thread->cached, out);
         if (!thread->cached->sched_idle.came)
             break;
@@ -417,7 +423,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     out.same = out.still && same_name;
     if (target_asks_cpu(t))
         sched_idle_was_read(&thread->cached->sched_idle);
-    else if (thread->cached->whole &&
+    else if (thread->cached->whole && target_uses(t, CPY_LAYER_SLEEPERS) &&
              (thread->cached->set.room > SCHED_IDLE_BYTES || t->list.thread_count == 1))
         sched_idle_note(&thread->cached->sched_idle, &t->scratch->stat_files, t->process.proc_fd,
                         out.tid, out.same);
@@ -434,7 +440,7 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, bool 
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (ask)
         ask_kernel(t, cached, out);
@@ -450,7 +456,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS | CPY_STATUS_GC);
     out->still = true;
     out->same = put_name(t, thread, out);
     each(ctx, out);
@@ -577,9 +583,9 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (t->options.tasks) /* to look reads the whole memory map, which may be long */
         target_look_for_asyncio(t, false);
     target_begin(t);
-    if (t->pinned.samples_left > 0 && t->running.gil_tid != 0)
+    if (t->pinned.samples_left > 0 && t->running.gil_tid != 0 && !t->running.gil_tid_slept)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);
-    t->prefetch.bpf_reader = t->scratch->bpf_reader;
+    t->prefetch.bpf_reader = has_bpf(t) ? t->scratch->bpf_reader : NULL;
     t->prefetch.uses_bpf = t->prefetch.bpf_thread.cpu >= 0 && uses_bpf(t);
     rc = sample_all_threads(t, each, ctx);
     t->tasks.awaiters_wanted = false;
@@ -613,6 +619,8 @@ static bool all_sleep(struct cpy_target *t, bool still)
 
 bool cpy_asleep(struct cpy_target *t)
 {
+    if (!target_uses(t, CPY_LAYER_SLEEPERS))
+        return false;
     /* The first two need one read, and the counters of the thread that had the GIL last. */
     if (t->list.thread_count > 2 && all_sleep(t, false)) {
         if (t->gil_skip.ready)
@@ -676,8 +684,8 @@ static bool avoid_runner(struct cpy_target *t)
     struct bpf_reader_thread *runner = &t->prefetch.bpf_thread;
     int cpu = runner->cpu;
 
-    if (!bpf_reader_works(t->scratch->bpf_reader) || t->pinned.samples_left > 0 ||
-        t->bpf_pause.samples_left > 0 || t->running.gil_tid == 0)
+    if (!has_bpf(t) || t->pinned.samples_left > 0 || t->bpf_pause.samples_left > 0 ||
+        t->running.gil_tid == 0)
         return false;
     if (cpu < 0)
         cpu = cpu_pin_cpu_of(&t->cpu_pin, t->running.gil_tid);
@@ -688,10 +696,10 @@ static bool avoid_runner(struct cpy_target *t)
 
 bool cpy_pin_cpu(struct cpy_target *t)
 {
-    bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
+    const bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
 
     t->running.wake.woke_ns = 0;
-    if (!avoid_runner(t) && (!pays || !go_to_runner(t))) {
+    if (!target_uses(t, CPY_LAYER_PINNING) || (!avoid_runner(t) && (!pays || !go_to_runner(t)))) {
         cpu_pin_release(&t->cpu_pin);
         return false;
     }

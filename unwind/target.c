@@ -89,6 +89,11 @@ struct reader target_reader(struct cpy_target *t)
     return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->sets.only};
 }
 
+bool target_uses(const struct cpy_target *t, enum cpy_layer layer)
+{
+    return !(t->options.plain & layer);
+}
+
 bool target_follows(const struct cpy_target *t, pid_t tid)
 {
     return t->prefetch.uses_bpf && tid == t->prefetch.bpf_thread.tid &&
@@ -148,6 +153,9 @@ void target_look_for_asyncio(struct cpy_target *t, bool now)
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)
 {
     t->options = *options;
+    cpu_pin_finish(&t->cpu_pin);
+    cpu_pin_init(&t->cpu_pin, target_uses(t, CPY_LAYER_PINNING) ? t->process.proc_fd : -1);
+    t->prefetch.off = !target_uses(t, CPY_LAYER_PREDICTION);
     forget_made(t);
 }
 

@@ -169,6 +169,7 @@ struct target_bpf_pause {
  */
 struct target_running {
     pid_t gil_tid;               /* the thread that held the GIL last; 0: not known */
+    bool gil_tid_slept;          /* it slept in the last sample, or in the one before */
     pid_t last_ran;              /* the thread that was seen last to have run; 0: none */
     pid_t seen_tid;              /* a thread whose CPU this sample found out; 0: none */
     int seen_cpu;                /* the CPU that seen_tid runs on, or ran on last */
@@ -206,6 +207,9 @@ struct reader target_reader(struct cpy_target *target);
 /* True if a thread's stack is left to the BPF program, which follows it: its frames are many small
  * pieces of memory, so following them takes less than reading all memory that may have some. */
 bool target_follows(const struct cpy_target *target, pid_t tid);
+
+/* True if samples are taken with this layer: cpy_options.plain. */
+bool target_uses(const struct cpy_target *target, enum cpy_layer layer);
 
 /* True if samples find out whether threads are on a CPU. */
 bool target_asks_cpu(const struct cpy_target *target);

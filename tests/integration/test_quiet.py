@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that stands still must look the same in every sample, and as it says of itself."""
 
+import pytest
 import samples
 
 SAMPLES = 200
@@ -13,11 +14,12 @@ def own_view(own):
     }
 
 
-def test_all_samples_of_a_program_that_stands_still_equal_its_own_view(python, start_quiet):
+@pytest.mark.parametrize("layers", ([], ["plain"]), ids=("all layers", "plain"))
+def test_all_samples_of_a_program_that_stands_still_equal_its_own_view(python, start_quiet, layers):
     own = start_quiet(python, "frames.py", "--warm", 100)
     wanted = own_view(own)
 
-    found = samples.take(own["pid"], SAMPLES, 0, "opcodes")
+    found = samples.take(own["pid"], SAMPLES, 0, "opcodes", *layers)
 
     assert [sample.times for sample in found] == [SAMPLES], "; ".join(
         "%d times:\n%s" % (sample.times, sample.text) for sample in found)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes] [stepped].
+ * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes] [plain]
+ * [stepped]. `plain` is without the layers that save time.
  * Each pause is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
  * `stepped` takes a sample for each line on standard input instead, and prints it at once.
  *
@@ -134,15 +135,12 @@ static void print(struct seen *all)
     }
 }
 
-static uint32_t frame_options(char **words, int count)
+static bool has_word(char **words, int count, const char *word)
 {
-    uint32_t options = 0;
-
     for (; count > 0; count--, words++)
-        options |= strcmp(*words, "native") == 0    ? CPY_FRAME_NATIVE
-                   : strcmp(*words, "opcodes") == 0 ? CPY_FRAME_OPCODES
-                                                    : 0;
-    return options;
+        if (strcmp(*words, word) == 0)
+            return true;
+    return false;
 }
 
 int main(int argc, char **argv)
@@ -155,15 +153,17 @@ int main(int argc, char **argv)
     bool ok;
 
     if (argc < 4) {
-        (void)fprintf(stderr,
-                      "usage: sample_many PID COUNT PAUSE_US [native] [opcodes] [stepped]\n");
+        (void)fprintf(
+            stderr, "usage: sample_many PID COUNT PAUSE_US [native] [opcodes] [plain] [stepped]\n");
         return 2;
     }
     if (cpy_open((pid_t)strtol(argv[1], NULL, 10), &target, &err) != CPY_OK) {
         (void)fprintf(stderr, "sample_many: %s\n", err.text);
         return 1;
     }
-    options.frames = frame_options(argv + 4, argc - 4);
+    options.frames = (has_word(argv + 4, argc - 4, "native") ? CPY_FRAME_NATIVE : 0U) |
+                     (has_word(argv + 4, argc - 4, "opcodes") ? CPY_FRAME_OPCODES : 0U);
+    options.plain = has_word(argv + 4, argc - 4, "plain") ? CPY_LAYER_ALL : 0;
     cpy_set_options(target, &options);
     if (strcmp(argv[argc - 1], "stepped") == 0)
         ok = sample_in_steps(target, strtoul(argv[2], NULL, 10));

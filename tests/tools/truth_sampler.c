@@ -3,11 +3,12 @@
  * truth_sampler.c - samples a process at a rate, as the agent does, and prints what it saw.
  *
  *     truth_sampler --pid PID [--rate HZ] [--seconds S] [--cpu N | --pin N] [--seed N]
- *                   [--ask-cpu 1] [--onsite 1]
+ *                   [--ask-cpu 1] [--onsite 1] [--plain 1]
  *
  * --cpu starts each tick on that CPU and lets the unwinder move away from it; --pin keeps it
  * there; --ask-cpu finds out of each thread whether it is on a CPU; --onsite reads it in an
- * interrupt on its CPU, where that is possible. Prints one JSON object: `functions` [name, file,
+ * interrupt on its CPU, where that is possible; --plain leaves out the layers that save time.
+ * Prints one JSON object: `functions` [name, file,
  * first line], `nodes` of the tree of calls [parent or -1, function, line], `stacks` [tid,
  * innermost node or -1, times, weight, first seen, last seen], how many were `cut` (too deep) and
  * `torn`, samples for which we `held` the target's CPU or that `failed` by reason, and the
@@ -52,7 +53,7 @@ struct options {
     double rate_hz, seconds;
     int cpu, pin; /* -1: not given */
     uint64_t seed;
-    bool ask_cpu, bpf_reader;
+    bool ask_cpu, bpf_reader, plain;
 };
 
 struct sampler {
@@ -394,7 +395,7 @@ static void print_stacks(const struct sampler *s)
 
 static bool parse(int argc, char **argv, struct options *out)
 {
-    enum { PID, RATE, SECONDS, CPU, PIN, SEED, ASK_CPU, ONSITE, COUNT };
+    enum { PID, RATE, SECONDS, CPU, PIN, SEED, ASK_CPU, ONSITE, PLAIN, COUNT };
     static const struct option names[] = {{"pid", required_argument, NULL, PID},
                                           {"rate", required_argument, NULL, RATE},
                                           {"cpu", required_argument, NULL, CPU},
@@ -403,6 +404,7 @@ static bool parse(int argc, char **argv, struct options *out)
                                           {"seed", required_argument, NULL, SEED},
                                           {"ask-cpu", required_argument, NULL, ASK_CPU},
                                           {"onsite", required_argument, NULL, ONSITE},
+                                          {"plain", required_argument, NULL, PLAIN},
                                           {NULL, 0, NULL, 0}};
     double values[COUNT] = {[RATE] = 1000, [SECONDS] = 1, [CPU] = -1, [PIN] = -1};
     int option;
@@ -412,9 +414,9 @@ static bool parse(int argc, char **argv, struct options *out)
             return false;
         values[option] = strtod(optarg, NULL);
     }
-    *out = (struct options){(pid_t)values[PID],   values[RATE],       values[SECONDS],
-                            (int)values[CPU],     (int)values[PIN],   (uint64_t)values[SEED],
-                            values[ASK_CPU] != 0, values[ONSITE] != 0};
+    *out = (struct options){(pid_t)values[PID],   values[RATE],        values[SECONDS],
+                            (int)values[CPU],     (int)values[PIN],    (uint64_t)values[SEED],
+                            values[ASK_CPU] != 0, values[ONSITE] != 0, values[PLAIN] != 0};
     return out->pid > 0 && out->rate_hz > 0 && out->seconds > 0 && optind == argc &&
            out->cpu < CPU_SETSIZE && out->pin < CPU_SETSIZE;
 }
@@ -426,8 +428,9 @@ int main(int argc, char **argv)
     bool ok;
 
     if (!parse(argc, argv, &s.options)) {
-        (void)fprintf(stderr, "usage: truth_sampler --pid PID [--rate HZ] [--seconds S]"
-                              " [--cpu N | --pin N] [--seed N] [--ask-cpu 1] [--onsite 1]\n");
+        (void)fprintf(stderr,
+                      "usage: truth_sampler --pid PID [--rate HZ] [--seconds S]"
+                      " [--cpu N | --pin N] [--seed N] [--ask-cpu 1] [--onsite 1] [--plain 1]\n");
         return 2;
     }
     s.scratch = s.options.bpf_reader ? cpy_scratch_new() : NULL;
@@ -448,8 +451,9 @@ int main(int argc, char **argv)
     }
     if (s.scratch)
         cpy_use_scratch(s.target, s.scratch);
-    if (s.options.ask_cpu)
-        cpy_set_options(s.target, &(struct cpy_options){.status = CPY_STATUS_CPU});
+    cpy_set_options(s.target,
+                    &(struct cpy_options){.status = s.options.ask_cpu ? CPY_STATUS_CPU : 0,
+                                          .plain = s.options.plain ? CPY_LAYER_ALL : 0});
     ok = run(&s);
     print_counts(&s);
     print_stacks(&s);

@@ -127,6 +127,8 @@ def sample(program, placement, build, rate, seconds, seed):
         words += ["--cpu" if placement in ("apart", "onsite") else "--pin", cpu]
     if placement == "onsite":
         words += ["--onsite", 1, "--ask-cpu", 1]
+    if placement == "plain":
+        words += ["--plain", 1]
     if placement == "moved":
         words += ["--ask-cpu", 1]  # as the agent does: so it knows where the target is
     with moved(program.pid) if placement == "moved" else contextlib.nullcontext():

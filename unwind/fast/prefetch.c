@@ -589,10 +589,10 @@ static void fetch_others(struct prefetch *prefetch, struct prefetch_set *const *
 
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
-    if (!prefetch->batch)
+    if (!prefetch->batch && !prefetch->off)
         prefetch->batch = malloc(MEM_RANGES_MAX * sizeof(*prefetch->batch));
     for (size_t i = 0; i < count; i++) {
-        if (prefetch->batch)
+        if (prefetch->batch && !prefetch->off)
             prepare_set_for_fetch(prefetch, sets[i]);
         else
             prefetch_forget(sets[i]);

@@ -84,6 +84,7 @@ struct prefetch {
     struct bpf_reader_thread bpf_thread; /* the thread that it interrupts */
     bool uses_bpf;                       /* the next fetch tries the BPF reader first */
     bool by_bpf;                         /* the BPF reader did the last fetch: one moment */
+    bool off;                            /* nothing is fetched: each read goes to `inner` */
     uint64_t bpf_fetches;                /* fetches by the BPF reader so far */
     uint64_t misses;                     /* reads that were not served, so far */
 };

@@ -379,6 +379,56 @@ static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
     thread_free(thread);
 }
 
+/* Reads of a warm sample of three threads without the layers; the next one gives the same. */
+static uint64_t reads_without(struct fake_process *f, uint32_t layers)
+{
+    uint64_t reads;
+
+    cpy_set_options(f->target, &(const struct cpy_options){.plain = layers});
+    assert_int_equal(fake_sample(f), CPY_OK);
+    reads = cpy_stats(f->target)->reads;
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "old old old ");
+    return cpy_stats(f->target)->reads - reads;
+}
+
+static void reads_more_with_each_layer_that_is_left_out(void **state)
+{
+    struct fake_process *f = *state;
+    uint64_t gil_skips;
+
+    fake_make_threads(f);
+    for (int i = 0; i < 2 * FAKE_LIST_LOOKS; i++)
+        assert_int_equal(fake_sample(f), CPY_OK);
+    assert_in_range(reads_without(f, 0), 1, 2);
+    gil_skips = fake_gil_skips(f);
+    assert_in_range(reads_without(f, CPY_LAYER_GIL_SKIP), 1, 2); /* one call for all of them */
+    assert_int_equal(fake_gil_skips(f), gil_skips);
+    assert_true(reads_without(f, CPY_LAYER_PREDICTION) > 5);
+    assert_true(reads_without(f, CPY_LAYER_ALL) > 2 * 5);
+    assert_in_range(reads_without(f, 0), 1, 2);
+}
+
+/* As reads_nothing_while_the_only_thread_of_the_process_sleeps, but for the layer. */
+static void reads_a_thread_that_sleeps_without_the_layer_of_sleepers(void **state)
+{
+    struct fake_process *f = *state;
+    cpy_addr only = fake_add_thread(f, fake_stack(f, "old", 5));
+    struct thread *thread;
+
+    cpy_set_options(f->target, &(const struct cpy_options){.plain = CPY_LAYER_SLEEPERS});
+    fake_hold_gil(f, only);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    thread = lay_to_sleep(f);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    f->target->list.threads[0].cached->sched_idle.only_thread = true;
+    fake_put_stack(f->fake, only, fake_stack(f, "new", 5));
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "new ");
+    assert_false(cpy_asleep(f->target));
+    thread_free(thread);
+}
+
 int main(void)
 {
 #define TEST(name) \
@@ -406,6 +456,8 @@ int main(void)
         TEST(reads_nothing_while_the_only_thread_of_the_process_sleeps),
         TEST(reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one),
         TEST(lets_go_where_nobody_counts_while_the_gil_is_free),
+        TEST(reads_more_with_each_layer_that_is_left_out),
+        TEST(reads_a_thread_that_sleeps_without_the_layer_of_sleepers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

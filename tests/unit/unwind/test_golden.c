@@ -158,27 +158,39 @@ static void compare_lines(const char *name, const char *got, const char *wanted)
     }
 }
 
-static void gives_the_stacks_that_the_process_told(void **state)
+/* Samples twice: what is decoded, then what the caches have. */
+static void check_stacks(struct cpy_target *target, const char *path, const struct buf *wanted)
 {
-    const char *path = *state;
-    struct buf wanted = stacks_beside(path), got;
     struct rendering rendering = {0};
-    struct cpy_target *target = NULL;
-    struct err err = {""};
-    int round;
+    struct buf got;
 
-    if (image_open_target(path, &target, &err) != CPY_OK)
-        fail_msg("%s", err.text);
-    for (round = 0; round < 2; round++) { /* decoded, then from the caches */
+    for (int round = 0; round < 2; round++) {
         assert_int_equal(cpy_sample(target, render_thread, &rendering), CPY_OK);
-        got = text_of(&rendering, cpy_info(target)->version, (const char *)wanted.data);
-        compare_lines(path, (const char *)got.data, (const char *)wanted.data);
+        got = text_of(&rendering, cpy_info(target)->version, (const char *)wanted->data);
+        compare_lines(path, (const char *)got.data, (const char *)wanted->data);
         buf_finish(&got);
         rendering_finish(&rendering);
     }
-
     assert_int_equal(cpy_stats(target)->torn, 0);
     assert_int_equal(cpy_stats(target)->retries, 0);
+}
+
+static void gives_the_stacks_that_the_process_told(void **state)
+{
+    const char *path = *state;
+    struct buf wanted = stacks_beside(path);
+    struct cpy_target *target = NULL;
+    struct err err = {""};
+
+    if (image_open_target(path, &target, &err) != CPY_OK)
+        fail_msg("%s", err.text);
+    check_stacks(target, path, &wanted);
+    for (uint32_t layer = 1; layer < CPY_LAYER_ALL; layer <<= 1) {
+        cpy_set_options(target, &(const struct cpy_options){.plain = layer});
+        check_stacks(target, path, &wanted);
+    }
+    cpy_set_options(target, &(const struct cpy_options){.plain = CPY_LAYER_ALL});
+    check_stacks(target, path, &wanted);
     cpy_close(target);
     buf_finish(&wanted);
 }

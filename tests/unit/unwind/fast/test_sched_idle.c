@@ -255,6 +255,31 @@ static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
     sched_idle_finish(&s);
 }
 
+/* One that has had its first turn since it slept does not wait; after a second one it may. */
+static void tells_that_a_thread_runs_the_first_turn_since_it_slept(void **state)
+{
+    struct fixture *f = *state;
+    struct sched_idle s;
+
+    sched_idle_init(&s);
+    s.fd = memfd_create("schedstat", MFD_CLOEXEC);
+    s.stat_fd = memfd_create("stat", MFD_CLOEXEC);
+    for (int turns = 0; turns <= 2; turns++) {
+        s.turns = 6;
+        s.asleep = true;
+        put_counters(&s, 1000, 6 + turns);
+        put_state(&s, 'R');
+        assert_int_equal(sched_idle_since_look(&s), turns == 0);
+        assert_int_equal(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake), turns > 0);
+        assert_int_equal(s.runs, turns == 1);
+    }
+    assert_false(sched_idle_since_look(&s)); /* it did not sleep in the sample before */
+    put_counters(&s, 2000, 9);
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_false(s.runs);
+    sched_idle_finish(&s);
+}
+
 static void opens_no_more_stat_files_than_may_be_open(void **state)
 {
     struct fixture *f = *state;
@@ -309,6 +334,7 @@ int main(void)
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
         TEST(tells_whether_a_thread_ran_when_its_stack_was_fetched),
+        TEST(tells_that_a_thread_runs_the_first_turn_since_it_slept),
         TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
     };
