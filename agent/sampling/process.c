@@ -154,7 +154,7 @@ static void note_tail(struct process *p, const struct process_thread *thread)
 
     for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
         (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].weight * part), false);
+                                   (uint64_t)((double)seen->items[i].weight * part), CPU_READY);
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */
@@ -387,7 +387,7 @@ void process_note_child(struct process *p, const struct process *child, uint64_t
         thread = &child->threads[i];
         if (thread->ran && thread->row_ns == p->service->start_ns)
             (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns,
-                                       false);
+                                       CPU_READY);
     }
 }
 
@@ -631,15 +631,17 @@ static void note_asleep(struct process_thread *thread, uint32_t row)
 }
 
 /* Notes that a thread was seen running with a stack. */
-static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
+static void note_running(struct process *p, struct process_thread *thread, uint32_t status,
                          uint64_t weight)
 {
-    const bool woken = was_asleep_with(thread, row);
+    const enum cpu_seen seen = status & CPY_STATUS_RUNS               ? CPU_RUNS
+                               : was_asleep_with(thread, thread->row) ? CPU_WOKEN
+                                                                      : CPU_READY;
 
-    if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
+    if (cpu_attribution_add(&thread->cpu_attribution, thread->row, weight, seen))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
-    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
+    if (!cpu_attribution_add(&thread->cpu_attribution, thread->row, weight, seen))
         p->failed = true;
 }
 
@@ -671,7 +673,7 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     if (!(status & CPY_STATUS_CPU))
         note_asleep(thread, row);
     else if (thread->counts)
-        note_running(p, thread, row, remaining_ns > 0 ? remaining_ns : 1);
+        note_running(p, thread, status, remaining_ns > 0 ? remaining_ns : 1);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */

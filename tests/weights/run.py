@@ -2,8 +2,9 @@
 """Do the times of a profile add up to what the kernel and the program itself say?
 
 Each workload runs for some seconds while `pystrobe record` looks at it. CPU time must be within
-2 % of the kernel's number for the process, wall time within 1 % of what its threads measured. Printed
-beside: how much of the CPU time no sample saw, and how much went to stacks that rest.
+2 % of the kernel's number for the process, wall time within 1 % of what its threads measured, and the
+bursts' share of the CPU time within 3 points, or three standard errors, of what the threads measured.
+Printed beside: how much of the CPU time no sample saw, and how much went to stacks that rest.
 
 No sample can know within a period when a thread entered and left window(), and the threads enter
 it when the process has rested for long and is looked at in each eighth tick only: up to 0.1 s in all.
@@ -12,6 +13,7 @@ So a workload is to run for ten seconds or more.
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import signal
@@ -25,14 +27,15 @@ sys.path.insert(0, str(HERE.parent / "integration"))
 import profiles  # noqa: E402
 
 RATE = 100
-CPU_BOUND, WALL_BOUND = 0.02, 0.01
+CPU_BOUND, WALL_BOUND, SHARE_BOUND, STANDARD_ERRORS = 0.02, 0.01, 0.03, 3
 
 # Kind, threads, burst in ms, duty. Fifty threads share one GIL: their duty is what they ask for.
 WORKLOADS = [("python", 1, burst, duty) for burst in (1, 5, 50) for duty in (0.01, 0.1, 0.5)] + [
     ("python", 1, 50, 1), ("python", 4, 5, 0.1), ("python", 4, 50, 1),
     ("python", 50, 1, 0.01), ("python", 50, 5, 0.01), ("python", 50, 50, 0.01), ("python", 50, 50, 1),
     ("zlib", 1, 5, 0.1), ("zlib", 1, 50, 1), ("zlib", 4, 5, 0.5),
-    ("hash", 1, 50, 0.5), ("hash", 4, 50, 1), ("hash", 50, 5, 0.01)]
+    ("hash", 1, 50, 0.5), ("hash", 4, 50, 1), ("hash", 50, 5, 0.01),
+    ("python", 3, 0.25, 0.03), ("python", 1, 0.25, 0.03), ("python", 1, 0.025, 0.003)]
 
 
 # One of each kind of duty, burst, number of threads and code, for a run of a minute or so.
@@ -79,7 +82,12 @@ def judge(truth, profile):
            "wall_s": truth["wall_s"], "wall_error": total("wall", "window") / truth["wall_s"] - 1,
            "unseen": total("cpu", "<CPU time") / cpu, "resting": total("cpu", "rest") / cpu,
            "wait_s": total("wait")}
-    row["good"] = abs(row["cpu_error"]) <= CPU_BOUND and abs(row["wall_error"]) <= WALL_BOUND
+    share = truth["burst_cpu_s"] / truth["cpu_s"]
+    samples = RATE * truth["cpu_s"]  # that met a thread on a CPU, at most
+    row["share"], row["share_error"] = share, total("cpu", "burst") / cpu - share
+    bound = max(SHARE_BOUND, STANDARD_ERRORS * math.sqrt(share * max(0, 1 - share) / samples))
+    row["good"] = (abs(row["cpu_error"]) <= CPU_BOUND and abs(row["wall_error"]) <= WALL_BOUND
+                   and abs(row["share_error"]) <= bound)
     return row
 
 
@@ -94,7 +102,8 @@ def main():
     args = parser.parse_args()
     args.python = args.python or find_python()
     rows = []
-    print("%-26s %8s %8s %8s %8s %8s %8s" % ("workload", "CPU s", "CPU err", "wall err", "unseen", "resting", "wait s"))
+    print("%-29s %8s %8s %8s %8s %9s %8s %8s %8s" % (
+        "workload", "CPU s", "CPU err", "wall err", "bursts", "error", "unseen", "resting", "wait s"))
     for workload in SHORT if args.short else WORKLOADS:
         name = "%s, %d x %g ms at %g %%" % (workload[0], workload[1], workload[2], 100 * workload[3])
         if args.only not in name:
@@ -102,9 +111,10 @@ def main():
         with tempfile.TemporaryDirectory(prefix="pystrobe-weights-") as folder:
             row = judge(*run_workload(args, workload, pathlib.Path(folder)))
         rows.append(dict(row, workload=name))
-        print("%-26s %8.3f %+7.2f%% %+7.2f%% %7.1f%% %7.1f%% %8.3f%s" % (
-            name, row["cpu_s"], 100 * row["cpu_error"], 100 * row["wall_error"], 100 * row["unseen"],
-            100 * row["resting"], row["wait_s"], "" if row["good"] else "  WRONG"), flush=True)
+        print("%-29s %8.3f %+7.2f%% %+7.2f%% %7.1f%% %+8.2f%% %7.1f%% %7.1f%% %8.3f%s" % (
+            name, row["cpu_s"], 100 * row["cpu_error"], 100 * row["wall_error"], 100 * row["share"],
+            100 * row["share_error"], 100 * row["unseen"], 100 * row["resting"], row["wait_s"],
+            "" if row["good"] else "  WRONG"), flush=True)
     if args.json:
         pathlib.Path(args.json).parent.mkdir(parents=True, exist_ok=True)
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")

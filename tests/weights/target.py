@@ -4,7 +4,7 @@
 Its threads wait until a line comes on standard input, then take turns between BURST_MS of CPU time
 and a rest, so that the bursts are DUTY (0 to 1) of the time of each. KIND says what a burst is:
 Python code, or C code that runs without the GIL. At the end it prints what the kernel says, and
-what each thread spent in window(), as JSON.
+what the threads spent in window() and, of CPU time, in the bursts, as JSON.
 """
 
 import hashlib
@@ -38,13 +38,15 @@ def rest(seconds):
 
 
 def window(burst, burst_s, duty, seconds, dice):
-    """Bursts and rests for a while; gives the time that it took."""
-    begin = time.monotonic()
+    """Bursts and rests for a while; gives the time that it took, and the CPU time of the bursts."""
+    begin, used_s = time.monotonic(), 0
     while time.monotonic() - begin < seconds:
-        burst(time.thread_time() + burst_s)
+        before = time.thread_time()
+        burst(before + burst_s)
+        used_s += time.thread_time() - before
         if duty < 1:
             rest(burst_s * (1 / duty - 1) * dice.uniform(0.5, 1.5))
-    return time.monotonic() - begin
+    return time.monotonic() - begin, used_s
 
 
 def main():
@@ -52,11 +54,11 @@ def main():
     threads, burst_s = int(sys.argv[2]), float(sys.argv[3]) / 1000
     duty, seconds = float(sys.argv[4]), float(sys.argv[5])
     begin, leave = threading.Event(), threading.Event()
-    walls = []
+    windows = []
 
     def run(number):
         begin.wait()
-        walls.append(window(burst, burst_s, duty, seconds, random.Random(number)))
+        windows.append(window(burst, burst_s, duty, seconds, random.Random(number)))
         leave.wait()
 
     crew = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
@@ -66,9 +68,11 @@ def main():
     sys.stdin.readline()
     before = time.process_time()
     begin.set()
-    while len(walls) < threads:
+    while len(windows) < threads:
         time.sleep(0.05)
-    print(json.dumps({"cpu_s": time.process_time() - before, "wall_s": sum(walls)}), flush=True)
+    cpu_s = time.process_time() - before
+    wall_s, burst_cpu_s = map(sum, zip(*windows))
+    print(json.dumps({"cpu_s": cpu_s, "wall_s": wall_s, "burst_cpu_s": burst_cpu_s}), flush=True)
     sys.stdin.readline()
     leave.set()
     for thread in crew:
