@@ -282,10 +282,10 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
     sched_idle->is_short = false;
     if (was_interrupted(t, out->tid)) {
         sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.bpf_thread.cpu);
-        out->status |= CPY_STATUS_CPU | CPY_STATUS_RUNS;
+        out->status |= CPY_STATUS_CPU;
     } else if (sched_idle_is_ready(sched_idle, &t->scratch->stat_files, t->process.proc_fd,
                                    out->tid, &t->running.wake)) {
-        out->status |= CPY_STATUS_CPU | (sched_idle->runs ? CPY_STATUS_RUNS : 0U);
+        out->status |= CPY_STATUS_CPU;
     }
     if (sched_idle->cpu_ns != before_ns)
         t->running.last_ran = out->tid;
@@ -296,6 +296,7 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
     cpu_account_add(&t->cpu_account, cached, out->status & CPY_STATUS_CPU);
     out->cpu_ns = sched_idle->cpu_ns;
     out->wait_ns = sched_idle->wait_ns;
+    out->unseen_wait_ns = sched_idle->unseen_wait_ns;
 }
 
 /*
@@ -338,7 +339,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         fetched = true;
     }
     for (int tries = 0; target_asks_cpu(t) && tries < ASK_TRIES; tries++) {
-        out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS);
+        out->status &= ~(uint32_t)CPY_STATUS_CPU;
         ask_kernel(t, thread->cached, out);
         if (!thread->cached->sched_idle.came)
             break;
@@ -440,7 +441,7 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, bool 
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (ask)
         ask_kernel(t, cached, out);
@@ -456,7 +457,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_RUNS | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
     out->still = true;
     out->same = put_name(t, thread, out);
     each(ctx, out);

@@ -18,16 +18,13 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
 }
 
 bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight,
-                         enum cpu_seen seen)
+                         bool woken)
 {
-    const uint64_t unknown = seen == CPU_RUNS ? 0 : weight, woken = seen == CPU_WOKEN ? weight : 0;
-
     for (size_t i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
         if (cpu_attribution->items[i - 1].row == row) {
             cpu_attribution->items[i - 1].weight += weight;
-            cpu_attribution->items[i - 1].woken += woken;
+            cpu_attribution->items[i - 1].woken += woken ? weight : 0;
             cpu_attribution->total += weight;
-            cpu_attribution->unknown += unknown;
             return true;
         }
     if (cpu_attribution->count == CPU_ATTRIBUTION_MAX ||
@@ -35,9 +32,8 @@ bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, 
                        cpu_attribution->count + 1))
         return false;
     cpu_attribution->items[cpu_attribution->count++] =
-        (struct cpu_attribution_item){row, weight, woken};
+        (struct cpu_attribution_item){row, weight, woken ? weight : 0};
     cpu_attribution->total += weight;
-    cpu_attribution->unknown += unknown;
     return true;
 }
 
@@ -52,7 +48,7 @@ void cpu_attribution_leave_waits(struct cpu_attribution *cpu_attribution, uint64
         woken += item->woken;
     if (woken == 0 || woken == cpu_attribution->total || wait_ns == 0)
         return;
-    waits = (double)cpu_attribution->unknown * (double)wait_ns / ((double)cpu_ns + (double)wait_ns);
+    waits = (double)cpu_attribution->total * (double)wait_ns / ((double)cpu_ns + (double)wait_ns);
     part = waits < (double)woken ? waits / (double)woken : 1;
     for (item = cpu_attribution->items; item < end; item++) {
         left_out = (uint64_t)((double)item->woken * part);
@@ -84,5 +80,5 @@ uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, u
 void cpu_attribution_clear(struct cpu_attribution *cpu_attribution)
 {
     cpu_attribution->count = 0;
-    cpu_attribution->total = cpu_attribution->unknown = 0;
+    cpu_attribution->total = 0;
 }

@@ -21,37 +21,30 @@ enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due *
 struct cpu_attribution_item {
     uint32_t row;    /* of the profile of the service */
     uint64_t weight; /* ns in which the thread was seen ready to run with it */
-    uint64_t woken;  /* the part of it that was CPU_WOKEN */
-};
-
-/* How sure it is that a thread was on a CPU when it was seen ready to run. */
-enum cpu_seen {
-    CPU_RUNS,  /* it was */
-    CPU_READY, /* it may have waited for one; the stack is what it works with */
-    CPU_WOKEN  /* it may have waited for one since it was woken up: it has slept with this stack */
+    uint64_t woken;  /* the part of it in which the thread may only have waited, after a sleep */
 };
 
 struct cpu_attribution {
     struct cpu_attribution_item *items; /* owned */
     size_t count, capacity;
-    uint64_t total;   /* of all weights */
-    uint64_t unknown; /* the part of it that was not CPU_RUNS */
+    uint64_t total; /* of all weights */
 };
 
 void cpu_attribution_init(struct cpu_attribution *cpu_attribution);
 void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
- * Notes that the thread was seen ready to run with stack `row` for `weight` ns.
+ * Notes that the thread was seen ready to run with stack `row` for `weight` ns. `woken`: it slept
+ * with that stack lately.
  * False: it is full, or out of memory; divide, clear and add again.
  */
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
-                                    uint64_t weight, enum cpu_seen seen);
+                                    uint64_t weight, bool woken);
 
 /*
- * Leaves out what it waited for a CPU. Mostly the kernel does not tell a thread that runs from one
- * that waits, but it counts both times: while it used `cpu_ns` it waited for `wait_ns`, and of the
- * times when it was seen and neither was known, such a part will have been waits. A thread that is
+ * Leaves out what it waited for a CPU. The kernel does not tell a thread that runs from one that
+ * waits, but it counts both times: while it used `cpu_ns` it waited for `wait_ns`, of which samples
+ * may have seen it. A thread that is
  * woken up waits, as long as an idle CPU takes to come back, with the stack with which it slept;
  * if it works for less than that, more of its time would go there than it has used there.
  */

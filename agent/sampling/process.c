@@ -125,17 +125,20 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 {
     const struct service_tag tag = tag_of(p);
     uint64_t waited = thread->times.wait_ns - thread->committed.wait_ns;
-    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns, left = 0;
+    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns, unseen, left = 0;
 
     if (!thread->counts)
         return 0;
-    cpu_attribution_leave_waits(&thread->cpu_attribution, took, waited);
+    unseen = thread->unseen_wait_ns - thread->committed_unseen_wait_ns;
+    cpu_attribution_leave_waits(&thread->cpu_attribution, took,
+                                unseen < waited ? waited - unseen : 0);
     if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
         left = took;
     if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
         add_wait(p, service_class_row(p->service, unseen_class(p), NULL, &tag), waited);
     cpu_attribution_clear(&thread->cpu_attribution);
     thread->committed = thread->times;
+    thread->committed_unseen_wait_ns = thread->unseen_wait_ns;
     if (!p->options.main_only)
         return left;
     add_cpu_to(p, unseen_class(p), NULL, left); /* the remainder has other threads' time, too */
@@ -154,7 +157,7 @@ static void note_tail(struct process *p, const struct process_thread *thread)
 
     for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
         (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].weight * part), CPU_READY);
+                                   (uint64_t)((double)seen->items[i].weight * part), false);
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */
@@ -387,7 +390,7 @@ void process_note_child(struct process *p, const struct process *child, uint64_t
         thread = &child->threads[i];
         if (thread->ran && thread->row_ns == p->service->start_ns)
             (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns,
-                                       CPU_READY);
+                                       false);
     }
 }
 
@@ -599,7 +602,11 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
     if (thread->times.cpu_ns == 0) { /* the first that is known */
         thread->committed.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
         thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
+        thread->committed_unseen_wait_ns = seen->unseen_wait_ns;
     }
+    if (seen->unseen_wait_ns < thread->unseen_wait_ns) /* the unwinder has begun anew with it */
+        thread->committed_unseen_wait_ns = seen->unseen_wait_ns;
+    thread->unseen_wait_ns = seen->unseen_wait_ns;
     take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
 
@@ -631,17 +638,15 @@ static void note_asleep(struct process_thread *thread, uint32_t row)
 }
 
 /* Notes that a thread was seen running with a stack. */
-static void note_running(struct process *p, struct process_thread *thread, uint32_t status,
+static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
                          uint64_t weight)
 {
-    const enum cpu_seen seen = status & CPY_STATUS_RUNS               ? CPU_RUNS
-                               : was_asleep_with(thread, thread->row) ? CPU_WOKEN
-                                                                      : CPU_READY;
+    const bool woken = was_asleep_with(thread, row);
 
-    if (cpu_attribution_add(&thread->cpu_attribution, thread->row, weight, seen))
+    if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
-    if (!cpu_attribution_add(&thread->cpu_attribution, thread->row, weight, seen))
+    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         p->failed = true;
 }
 
@@ -673,7 +678,7 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     if (!(status & CPY_STATUS_CPU))
         note_asleep(thread, row);
     else if (thread->counts)
-        note_running(p, thread, status, remaining_ns > 0 ? remaining_ns : 1);
+        note_running(p, thread, row, remaining_ns > 0 ? remaining_ns : 1);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */

@@ -89,6 +89,9 @@ static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_
         sched_idle->asleep = false;
         return false;
     }
+    if (sched_idle->asleep && now.turns > sched_idle->turns && now.wait_ns > sched_idle->wait_ns)
+        sched_idle->unseen_wait_ns +=
+            (now.wait_ns - sched_idle->wait_ns) / (now.turns - sched_idle->turns);
     sched_idle->asleep &= now.turns == sched_idle->turns;
     sched_idle->turns = now.turns;
     sched_idle->wait_ns = now.wait_ns;
@@ -125,10 +128,7 @@ static void fall_asleep(struct sched_idle *sched_idle)
 
 bool sched_idle_since_look(struct sched_idle *sched_idle)
 {
-    const uint64_t turns = sched_idle->turns;
-
     sched_idle->looked = sched_idle->asleep && read_sched_counters(sched_idle, -1, 0);
-    sched_idle->woke = sched_idle->turns - turns;
     return sched_idle->looked && sched_idle->asleep;
 }
 
@@ -165,7 +165,7 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
 
     sched_idle->cpu = -1;
     sched_idle->bursts = looked;
-    sched_idle->looked = sched_idle->came = sched_idle->runs = false;
+    sched_idle->looked = sched_idle->came = false;
     if (counted && sched_idle->asleep)
         return false;
     if (counted && ran_on(sched_idle, wake)) {
@@ -179,13 +179,10 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
     if (counted && (state == 'S' || state == 'D')) {
         fall_asleep(sched_idle);
         sched_idle->stale = true; /* this sample has fetched its stack already */
-        sched_idle->runs = looked && sched_idle->turns == turns && sched_idle->cpu_ns > cpu_ns;
-        return sched_idle->runs;
+        return looked && sched_idle->turns == turns && sched_idle->cpu_ns > cpu_ns;
     }
     sched_idle->came = looked && state == 'R' && sched_idle->turns != turns;
     sched_idle->looked = sched_idle->came;
-    sched_idle->woke += sched_idle->turns - turns;
-    sched_idle->runs = looked && state == 'R' && !sched_idle->came && sched_idle->woke == 1;
     return state == 'R';
 }
 

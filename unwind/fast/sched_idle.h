@@ -40,14 +40,13 @@ struct sched_idle {
     bool bursts;      /* `looked`, as the last sched_idle_is_ready found it */
     bool came;        /* then it was given a CPU after those counters were read, and it runs: where
                          it was when its stack was fetched is not known */
-    bool runs;        /* the last sched_idle_is_ready found that it runs, not only that it may wait
-                         for a CPU: it slept in the sample before, and had one turn since */
     bool is_short;    /* since the caller cleared it, a file could not be opened for lack of
                          descriptors or memory: what was found of the thread means nothing */
     int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
     uint64_t turns;   /* times that it was given a CPU */
-    uint64_t woke;    /* `looked`: of them, those since the sample in which it slept */
     uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */
+    uint64_t unseen_wait_ns;  /* of that, what it waited between a look that found it asleep and its
+                                 next turn: no look can tell such a wait from sleep */
     uint64_t woke_ns;         /* sched_idle_wake.woke_ns when it was last known to run until its CPU
                                  was taken; 0: not known */
     uint64_t woke_sum_ns;     /* cpu_ns + wait_ns at woke_ns */

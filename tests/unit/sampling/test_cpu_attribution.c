@@ -39,10 +39,10 @@ static void divides_in_proportion(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 9, 100, CPU_READY));
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 9, 100, false));
     given = divide(&cpu_attribution, 8000);
 
     assert_int_equal(given.calls, 3);
@@ -70,7 +70,7 @@ static void divides_evenly_where_no_row_has_weight(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < 4; row++)
-        assert_true(cpu_attribution_add(&cpu_attribution, row, 0, CPU_READY));
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 0, false));
     given = divide(&cpu_attribution, 400);
     for (uint32_t row = 0; row < 4; row++)
         assert_int_equal(given.shares[row], 100);
@@ -84,9 +84,9 @@ static void forgets_what_it_has_given(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, CPU_READY));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, false));
     assert_int_equal(divide(&cpu_attribution, 100).sum, 100);
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1, CPU_READY));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1, false));
     given = divide(&cpu_attribution, 100);
 
     assert_int_equal(given.shares[1], 0);
@@ -115,7 +115,7 @@ static void gives_out_every_nanosecond_whatever_the_weights(void **state)
         for (size_t i = 0; i < count; i++) {
             weight = next_random(&seed) >> shift;
             assert_true(cpu_attribution_add(&cpu_attribution, (uint32_t)(next_random(&seed) % MOST),
-                                            weight, CPU_READY));
+                                            weight, false));
         }
         amount = next_random(&seed) >> (next_random(&seed) % 48);
         assert_true(divide(&cpu_attribution, amount).sum == amount);
@@ -136,7 +136,7 @@ static void keeps_each_share_near_its_proportion(void **state)
     for (uint32_t i = 0; i < COUNT; i++) {
         weights[i] = next_random(&seed) % 60000000;
         total += weights[i];
-        assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i], CPU_READY));
+        assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i], false));
     }
     given = divide(&cpu_attribution, amount);
 
@@ -155,11 +155,11 @@ static void takes_no_more_rows_than_its_maximum(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < CPU_ATTRIBUTION_MAX; row++)
-        assert_true(cpu_attribution_add(&cpu_attribution, row, 1, CPU_READY));
-    assert_false(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 5, 1, CPU_READY)); /* one that it has */
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 1, false));
+    assert_false(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 5, 1, false)); /* one that it has */
     assert_int_equal(divide(&cpu_attribution, 12345).sum, 12345);
-    assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, CPU_READY));
+    assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, false));
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -169,36 +169,14 @@ static void leaves_out_what_a_thread_waited_where_it_slept(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, CPU_READY));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 300, CPU_WOKEN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 300, true));
 
     cpu_attribution_leave_waits(&cpu_attribution, 6, 2); /* a quarter of 800 */
     assert_int_equal(cpu_attribution.items[0].weight, 400);
     assert_int_equal(cpu_attribution.items[1].weight, 200);
     assert_int_equal(cpu_attribution.total, 600);
-    cpu_attribution_finish(&cpu_attribution);
-}
-
-/* A thread that is known to have run did not wait then. */
-static void leaves_out_waits_only_where_they_are_possible(void **state)
-{
-    struct cpu_attribution cpu_attribution;
-
-    (void)state;
-    cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, CPU_RUNS));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, CPU_RUNS));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 300, CPU_WOKEN));
-    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100, CPU_READY));
-
-    cpu_attribution_leave_waits(&cpu_attribution, 3, 1); /* a quarter of 400 */
-    assert_int_equal(cpu_attribution.items[0].weight, 400);
-    assert_int_equal(cpu_attribution.items[1].weight, 300);
-    assert_int_equal(cpu_attribution.items[2].weight, 100);
-    assert_int_equal(cpu_attribution.total, 800);
-    cpu_attribution_clear(&cpu_attribution);
-    assert_int_equal(cpu_attribution.unknown, 0);
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -208,10 +186,10 @@ static void leaves_out_no_more_than_was_seen_where_it_slept(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, CPU_WOKEN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, true));
     cpu_attribution_leave_waits(&cpu_attribution, 1, 1000);
     assert_int_equal(cpu_attribution.total, 400); /* seen nowhere else: it is all there is */
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, CPU_READY));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
     cpu_attribution_leave_waits(&cpu_attribution, 1, 0);
     assert_int_equal(cpu_attribution.total, 500);
     cpu_attribution_leave_waits(&cpu_attribution, 1, 1000);
@@ -224,7 +202,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_out_what_a_thread_waited_where_it_slept),
-        cmocka_unit_test(leaves_out_waits_only_where_they_are_possible),
         cmocka_unit_test(leaves_out_no_more_than_was_seen_where_it_slept),
         cmocka_unit_test(divides_in_proportion),
         cmocka_unit_test(gives_nothing_where_no_row_was_seen),

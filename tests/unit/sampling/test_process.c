@@ -973,7 +973,7 @@ static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     thread = &f->process.threads[0];
     thread->times.wait_ns = thread->committed.wait_ns + 700;
-    assert_true(cpu_attribution_add(&thread->cpu_attribution, thread->row, 1, CPU_READY));
+    assert_true(cpu_attribution_add(&thread->cpu_attribution, thread->row, 1, false));
     thread[1].times.wait_ns = thread[1].committed.wait_ns + 50; /* was never seen running */
     process_commit(&f->process, f->process.last_ns);
 

@@ -255,8 +255,16 @@ static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
     sched_idle_finish(&s);
 }
 
-/* One that has had its first turn since it slept does not wait; after a second one it may. */
-static void tells_that_a_thread_runs_the_first_turn_since_it_slept(void **state)
+static void put_waits(const struct sched_idle *sched_idle, unsigned wait_ns, unsigned turns)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "5 %u %u\n", wait_ns, turns);
+    put(sched_idle->fd, text);
+}
+
+/* While it waits for its first turn since it slept, its counters are those of one that sleeps. */
+static void counts_what_a_thread_waited_while_it_seemed_to_sleep(void **state)
 {
     struct fixture *f = *state;
     struct sched_idle s;
@@ -264,19 +272,18 @@ static void tells_that_a_thread_runs_the_first_turn_since_it_slept(void **state)
     sched_idle_init(&s);
     s.fd = memfd_create("schedstat", MFD_CLOEXEC);
     s.stat_fd = memfd_create("stat", MFD_CLOEXEC);
-    for (int turns = 0; turns <= 2; turns++) {
-        s.turns = 6;
-        s.asleep = true;
-        put_counters(&s, 1000, 6 + turns);
-        put_state(&s, 'R');
-        assert_int_equal(sched_idle_since_look(&s), turns == 0);
-        assert_int_equal(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake), turns > 0);
-        assert_int_equal(s.runs, turns == 1);
-    }
-    assert_false(sched_idle_since_look(&s)); /* it did not sleep in the sample before */
-    put_counters(&s, 2000, 9);
+    put_waits(&s, 1000, 6);
+    put_state(&s, 'S');
+    assert_false(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_int_equal(s.unseen_wait_ns, 0);
+    put_waits(&s, 1600, 9); /* three turns, each after a wait: of the first only it is so */
+    assert_false(sched_idle_since_look(&s));
+    assert_int_equal(s.unseen_wait_ns, 200);
+    put_state(&s, 'R');
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_false(s.runs);
+    put_waits(&s, 9000, 12); /* it was seen ready to run */
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_int_equal(s.unseen_wait_ns, 200);
     sched_idle_finish(&s);
 }
 
@@ -334,7 +341,7 @@ int main(void)
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
         TEST(tells_whether_a_thread_ran_when_its_stack_was_fetched),
-        TEST(tells_that_a_thread_runs_the_first_turn_since_it_slept),
+        TEST(counts_what_a_thread_waited_while_it_seemed_to_sleep),
         TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
     };
