@@ -34,7 +34,8 @@ LIBS_TEST := -lcmocka
 
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
 CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
-LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
+# (The build id: agent/host/build_id.h.)
+LDFLAGS_ALL = -Wl,--build-id=sha1 $(LDHARDEN) $(SAN) $(LDFLAGS)
 
 # PORTABLE=1: a program that needs glibc alone, and libcurl only where there is a server to speak with.
 ifneq ($(PORTABLE),)

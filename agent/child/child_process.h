@@ -41,6 +41,9 @@ enum { CHILD_PROCESS_MAX = 64 };
  * end. */
 enum { CHILD_PROCESS_OWNER_MAX = 3 };
 
+/* The file that this process was started from. The kernel holds it as a descriptor would: an
+ * upgrade that renames a new file to its name, or removes it, leaves us the children of our own
+ * build. */
 #define CHILD_PROCESS_SELF "/proc/self/exe"
 
 struct child_process {

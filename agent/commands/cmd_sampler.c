@@ -59,6 +59,15 @@ static void send_report(struct sampler *s, enum report kind, const void *message
         s->over = true;
 }
 
+static void tell_build(struct sampler *s)
+{
+    struct report_build message;
+
+    memset(&message, 0, sizeof(message));
+    build_id(message.id);
+    send_report(s, REPORT_BUILD, &message, sizeof(message));
+}
+
 static void tell_began(void *ctx, struct proc_id id, const char *version)
 {
     struct report_began message;
@@ -412,6 +421,7 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
     settings.heartbeat = heartbeat;
     (void)sigemptyset(&settings.signals);
     ipc_channel_init(&s->channel, CHILD_PROCESS_CHANNEL_FD);
+    tell_build(s);
     buf_init(&s->piece, PIECE_BYTES + PPROF_PIECE_MAX);
     s->engine = engine_new(&settings);
     return s->engine != NULL;

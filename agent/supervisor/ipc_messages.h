@@ -2,7 +2,10 @@
 /*
  * ipc_messages.h - the messages between the supervisor and its samplers, sent over an ipc_channel.
  *
- * Both run the same program, so a message is a struct as it is in memory.
+ * Both run the same build of the program, so a message is a struct as it is in memory. A sampler is
+ * started from /proc/self/exe (child_process.h), which is the file that the agent runs, also once
+ * an upgrade has replaced or removed its name. Its first report says which build it is; of another
+ * build nothing else is read.
  * Trust:   a target may have corrupted the sampler that sends a report. So ipc_read checks
  *          sizes, the receiver terminates texts, and checks numbers before it uses them.
  */
@@ -11,6 +14,7 @@
 
 #include <string.h>
 
+#include "agent/host/build_id.h"
 #include "agent/sampling/engine.h"
 
 /* To a sampler. */
@@ -49,8 +53,9 @@ struct ipc_commit {
     struct split_pids split_pids;
 };
 
-/* From a sampler. */
+/* From a sampler. The first is the same in all builds. */
 enum report {
+    REPORT_BUILD = 0,     /* struct report_build: once, before all others */
     REPORT_BEGAN = 1,     /* struct report_began: sampling of this process began */
     REPORT_PUT_OFF = 2,   /* struct report_put_off: it cannot be sampled now */
     REPORT_ENDED = 3,     /* struct proc_id: it has ended */
@@ -63,6 +68,10 @@ enum report {
     REPORT_WARNING = 10,  /* struct report_warning: what a user is to know of this process */
     REPORT_NAMED = 11,    /* struct report_named: what it is called */
     REPORT_CHILD = 12     /* struct process_end: what was counted of a process that has ended */
+};
+
+struct report_build {
+    char id[BUILD_ID_MAX]; /* build_id */
 };
 
 struct report_began {

@@ -28,6 +28,7 @@ bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uin
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
     sampler->done = 0;
     sampler->committed = 0;
+    sampler->is_our_build = false;
     sampler->now = (struct report_counts){0};
     if (child_process_start(&sampler->child, CHILD_PROCESS_SELF, argv, now_ns, err))
         return true;
@@ -286,12 +287,36 @@ static bool take_child(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+/* The first report. False: the sampler is of another build, and its reports cannot be read. */
+static bool take_build(struct receiving *r, uint32_t kind, const void *bytes, size_t size)
+{
+    struct report_build message, ours = {""};
+    struct err err = {""};
+
+    if (kind != REPORT_BUILD || !ipc_read(&message, sizeof(message), bytes, size))
+        message = (struct report_build){"that does not say which"};
+    message.id[sizeof(message.id) - 1] = '\0';
+    build_id(ours.id);
+    r->sampler->is_our_build = strcmp(message.id, ours.id) == 0;
+    if (r->sampler->is_our_build)
+        return true;
+    err_set(&err,
+            "a sampler is of build %s and this agent of build %s, so nothing is sampled by it: the "
+            "file of the agent's program was written over while it runs. Restart the agent; to "
+            "upgrade, rename the new file to the name of the old one, as packages do",
+            message.id, ours.id);
+    r->callbacks->other_build(r->ctx, &err);
+    return false;
+}
+
 static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct receiving *r = ctx;
     bool good = false;
 
-    if (kind == REPORT_ROWS)
+    if (!r->sampler->is_our_build)
+        good = take_build(r, kind, bytes, size);
+    else if (kind == REPORT_ROWS)
         good = take_rows(r, bytes, size);
     else if (kind == REPORT_COUNTS)
         good = ipc_read(&r->sampler->now, sizeof(r->sampler->now), bytes, size);

@@ -39,10 +39,12 @@ struct sampler_process {
     uint64_t pause_ns;                  /* backoff before the next start */
     uint64_t done;                      /* number of the last interval that it has ended */
     uint64_t committed;                 /* number of the last IPC_COMMIT that it has answered */
+    bool is_our_build;                  /* it has said so: further reports are read */
 };
 
 /* Called for each report of a sampler. */
 struct sampler_process_callbacks {
+    void (*other_build)(void *ctx, const struct err *why); /* the sampler counts as lost */
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);

@@ -151,6 +151,16 @@ static void release(struct supervisor *f, struct service *held, const char *name
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its first seconds", (int)pid);
 }
 
+/* It is tried again, with backoff, but that is said once. */
+static void hear_other_build(void *ctx, const struct err *why)
+{
+    struct supervisor *f = ctx;
+
+    if (!f->other_build)
+        log_line(LOG_LEVEL_ERROR, "%s", why->text);
+    f->other_build = true;
+}
+
 static void hear_named(void *ctx, const struct report_named *named)
 {
     struct supervisor *f = ctx;
@@ -381,7 +391,8 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct supervisor *f, struct sampler_process *sampler)
 {
-    static const struct sampler_process_callbacks callbacks = {.began = hear_began,
+    static const struct sampler_process_callbacks callbacks = {.other_build = hear_other_build,
+                                                               .began = hear_began,
                                                                .named = hear_named,
                                                                .put_off = hear_put_off,
                                                                .ended = hear_ended,

@@ -37,6 +37,7 @@ struct supervisor {
     struct sampler_process samplers[SAMPLERS]; /* the last one: quarantine */
     size_t sampler_count;                      /* in use, without that one */
     struct sampler_process *reporting_sampler; /* borrowed: whose report is handled */
+    bool other_build;                          /* a sampler was: it has been logged */
     int signal_fd;
     struct split_pids split_pids;
     uint64_t commit_number;   /* number of the last IPC_COMMIT */

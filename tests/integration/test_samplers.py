@@ -6,11 +6,13 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import time
 
 import pytest
 
+import agents
 import live
 import profiles
 
@@ -189,6 +191,45 @@ def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeyp
     assert len(sockets) <= 2  # the link; and the log may be one
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     assert limits[0] == limits[1]  # it opens files of each thread
+
+
+def upgrade(path):
+    """Installs another program in the place of one that runs, as a package does."""
+    shutil.copy(shutil.which("false"), path + ".new")
+    os.rename(path + ".new", path)
+
+
+def exes_of(pids):
+    return {os.readlink("/proc/%d/exe" % pid) for pid in pids}
+
+
+def test_an_agent_that_is_upgraded_while_it_runs_keeps_samplers_of_its_own_build(start, open_pystrobe, tmp_path):
+    running = []
+
+    def run_agent(text):
+        (tmp_path / "agent.ini").write_text(text.replace("[agent]", "[agent]\nmax_cpu = 100%"))
+        running.append(agents.Agent(open_pystrobe, tmp_path / "agent.ini"))
+        return running[-1]
+
+    try:
+        one = Scene(run_agent, start, tmp_path, 2)
+        upgrade(str(open_pystrobe.path))
+        before = one.samplers()
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        one.wait_line("a sampler has ended (signal 9)", len(before))
+        live.wait_until(lambda: one.samplers() and not set(one.samplers()) & set(before), "new samplers")
+        for _ in range(2):  # the first may be of what the old ones have sampled
+            one.wait_profile()
+
+        if not open_pystrobe.words:  # else it may be what runs it
+            assert exes_of(one.samplers()) == {"%s (deleted)" % open_pystrobe.path}
+        assert one.end() > 0
+        assert not one.lines("of build")
+    finally:
+        for run in running:
+            run.process.kill()
+            run.process.wait()
 
 
 IDLERS = os.path.join(live.TESTS, "bench", "targets", "idlers.py")
