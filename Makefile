@@ -33,6 +33,10 @@ LIBS_SCREEN := $(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncurs
 LIBS_TEST := -lcmocka
 
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
+# What a sanitizer or coverage adds to a program makes system calls of its own (agent/child/call_filter.h).
+ifneq ($(SAN),)
+CPPFLAGS += -DINSTRUMENTED
+endif
 CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
 # (The build id: agent/host/build_id.h.)
 LDFLAGS_ALL = -Wl,--build-id=sha1 $(LDHARDEN) $(SAN) $(LDFLAGS)

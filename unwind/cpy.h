@@ -434,6 +434,10 @@ const struct cpy_stats *cpy_stats(const struct cpy_target *target);
 /* Ends a target. NULL is fine. */
 void cpy_close(struct cpy_target *target);
 
+/* The struct open_how that all calls of openat2 have, in memory that cannot be written: a filter of
+ * system calls, which cannot see what is in it, tells it by its address. */
+const void *cpy_open_how(void);
+
 /* The metric label of an outcome, e.g. "raced". Never NULL. */
 const char *cpy_rc_label(enum cpy_rc rc);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/child/call_filter.h"
 #include "agent/child/child_process.h"
 #include "agent/child/confine.h"
 #include "agent/commands/commands.h"
@@ -460,6 +461,7 @@ int cmd_sampler(int argc, char **argv)
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
         cpy_scratch_free(scratch);
     } else if (open_sampler(&sampler, scratch)) {
+        (void)!call_filter_install(); /* doctor tells where the kernel takes none */
         status = sample_until_closed(&sampler);
     } else {
         log_line(LOG_LEVEL_ERROR, "sampler: out of memory or descriptors");

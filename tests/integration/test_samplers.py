@@ -193,6 +193,19 @@ def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeyp
     assert limits[0] == limits[1]  # it opens files of each thread
 
 
+@pytest.mark.skipif(live.SANITIZED, reason="what a sanitizer adds makes system calls of its own")
+def test_a_sampler_has_a_filter_of_its_own_for_system_calls(scene):
+    one = scene(1)
+    one.wait_profile()
+    pid = one.samplers()[0]
+    one.wait_profile()
+
+    with open("/proc/%d/status" % pid, encoding="ascii") as file:
+        assert "\nSeccomp:\t2\n" in file.read()
+    assert pid in one.samplers()  # it has sampled with it
+    assert one.end() > 0
+
+
 def upgrade(path):
     """Installs another program in the place of one that runs, as a package does."""
     shutil.copy(shutil.which("false"), path + ".new")

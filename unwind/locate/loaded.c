@@ -17,16 +17,22 @@ const char *loaded_name(const struct proc_map *map)
     return file_base_name(map->path);
 }
 
+static const struct open_how open_how = {.flags = O_PATH | O_CLOEXEC,
+                                         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+
+const void *cpy_open_how(void)
+{
+    return &open_how;
+}
+
 /* Opens the path of a mapping inside the target's root. -1: errno says why. */
 static int open_in_root(int proc_fd, const char *path)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd, cause;
 
     if (root < 0)
         return -1;
-    fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    fd = (int)syscall(SYS_openat2, root, path, &open_how, sizeof(open_how));
     cause = errno;
     (void)close(root);
     errno = cause;
