@@ -304,6 +304,7 @@ static bool open_run(struct run *run)
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
         .max_services = run->conf->agent.max_services,
+        .parent = run->profiler->first && !run->profiler->command ? run->profiler->root : 0,
         .eager = true,
     };
     struct err err = {""};

@@ -45,7 +45,8 @@ struct state {
 /* In the new process: profiles. `launches`: as the parent of the command, which it starts. */
 static void be_profiler(struct state *s, bool launches)
 {
-    struct exec_profiler profiler = {.root = s->self, .heartbeat = s->heartbeat};
+    struct exec_profiler profiler = {
+        .root = s->self, .first = s->began_ns == 0, .heartbeat = s->heartbeat};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != s->self)

@@ -141,6 +141,16 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     finder_reconsider(f->finder, settings->scan_ns, is_assigned_with_profile);
 }
 
+/* CPU time of the children that settings.parent has waited for. */
+static uint64_t waited_by_parent(const struct supervisor *f)
+{
+    struct proc_stat stat;
+
+    return f->settings.parent && proc_stat_read(f->settings.parent, &stat) == PROC_OK
+               ? stat.waited_cpu_ns
+               : 0;
+}
+
 /* What was held joins the service of that name. */
 static void release(struct supervisor *f, struct service *held, const char *name,
                     const struct labels *labels)
@@ -295,6 +305,7 @@ struct supervisor *supervisor_new(const struct engine_settings *settings,
     f->services.max = settings->max_services;
     f->services.begin_ns = clock_mono_ns();
     f->sampler_count = count_samplers(budget->cpu);
+    f->waited_ns = waited_by_parent(f);
     f->utc = utc_now();
     budget_init(&f->budget, budget);
     f->interval = 1;
@@ -354,6 +365,22 @@ static void release_overdue(struct supervisor *f, bool last, uint64_t now_ns)
     }
 }
 
+/* Adds what settings.parent has waited for and no sampler has counted: what runs no Python, or was
+ * over before it was found. */
+static void add_uncounted(struct supervisor *f)
+{
+    const uint64_t waited_ns = waited_by_parent(f),
+                   counted_ns = cpu_by_class_total(&supervisor_engine_stats(f)->cpu) + f->waited_ns;
+    const struct service_tag tag = {.pid = 0};
+    struct service *service = waited_ns > counted_ns ? services_oldest(&f->services) : NULL;
+    int64_t values[VALUES] = {0};
+
+    if (!service)
+        return;
+    values[VALUE_CPU] = (int64_t)(waited_ns - counted_ns);
+    pprof_add(service->profile, service_class_row(service, CPU_CHILDREN, NULL, &tag), values);
+}
+
 /* All samplers have ended the interval, or are late: it is delivered. */
 static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
@@ -361,6 +388,8 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
 
     apply_clock_step(&f->services, &f->utc);
     release_overdue(f, last, now_ns);
+    if (last)
+        add_uncounted(f);
     for (service = f->services.first; service; service = service->next) {
         if (!last && service_defer(service))
             continue;

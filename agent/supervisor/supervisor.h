@@ -44,7 +44,9 @@ struct supervisor;
 
 /*
  * Takes the settings of an engine, without callbacks, messages_fd and heartbeat. `budget` limits
- * the supervisor and all samplers together; all 0: no limit.
+ * the supervisor and all samplers together; all 0: no limit. What settings.parent has waited for,
+ * and no sampler has counted, is in the last profile of the service that came first; less, where
+ * processes run on that it has not waited for.
  *
  * Gives: the supervisor, ended with supervisor_free; NULL: out of memory or descriptors.
  */

@@ -38,6 +38,7 @@ struct supervisor {
     size_t sampler_count;                      /* in use, without that one */
     struct sampler_process *reporting_sampler; /* borrowed: whose report is handled */
     bool other_build;                          /* a sampler was: it has been logged */
+    uint64_t waited_ns; /* CPU time of children that settings.parent had waited for at first */
     int signal_fd;
     struct split_pids split_pids;
     uint64_t commit_number;   /* number of the last IPC_COMMIT */

@@ -191,6 +191,21 @@ def test_all_that_a_command_has_used_is_in_a_recording(pystrobe, tmp_path):
     assert of_frame(found, "sh") >= 0.9 * used_ns[0]
 
 
+def test_all_that_a_command_has_used_is_in_the_profiles_of_exec(pystrobe, tmp_path):
+    """Also of programs without Python, and of what is over before it is found."""
+    script = tmp_path / "work.sh"
+    script.write_text(SHELL)
+    done = pystrobe.run("exec", "-r", 100, "-s", tmp_path / "store", "--", "sh", script)
+    assert done.returncode == 0, done.stderr
+    found = [profile for path in sorted((tmp_path / "store").rglob("*.pb.gz")) for profile in profiles.read(path)]
+    used = [sum(float(minutes) * 60 + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", line))
+            for line in done.stdout.splitlines()]
+    used_ns = int(sum(used) * SECOND_NS)
+
+    assert profiles.is_within(profiles.total(found, "cpu"), (used_ns, used_ns + NOT_SEEN_NS), 0.02), done.stderr
+    assert profiles.is_within(of_frame(found, "burn"), (SECOND_NS // 2, SECOND_NS // 2), 0.1), done.stderr
+
+
 def test_threads_that_come_and_go_are_on_the_stacks_of_their_kind(pystrobe, tmp_path):
     """A sample each 53 ms meets few of them, and tells of all."""
     found, used_ns, said = recorded(pystrobe, tmp_path, 19, "/usr/bin/python3", "-c", THREADS)
