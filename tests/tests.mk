@@ -284,8 +284,9 @@ bench-unwind: pythons $(BENCH) ## measure: what a sample costs, next to CPython'
 bench-encode: $(TOOLS) ## measure: what encoding a large profile costs, to pprof and to OTLP (BENCH_ARGS=--check)
 	@$(TEST_PYTHON) tests/bench/encode.py --build $(BUILD) --json $(BUILD)/bench/encode.json $(BENCH_ARGS)
 
-bench-scale: pythons $(BUILD)/pystrobe ## measure: what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
-	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
+bench-scale: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: what an agent costs on a host of up to 1000 Python processes, and a recording of one (BEFORE=another pystrobe)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json \
+	    $(if $(BEFORE),--before $(BEFORE)) $(BENCH_ARGS)
 
 bench-exec: $(BUILD)/pystrobe ## measure: how much later a command starts under pystrobe exec, and what that takes
 	@$(TEST_PYTHON) tests/bench/exec.py --build $(BUILD) $(BENCH_ARGS)

@@ -4,8 +4,9 @@
 
 For each workload (tests/bench/targets/workload.py) a real CPython runs; both readers sample it in
 rounds that take turns, each call timed, with every thread's stack resolved to names, files and lines
-in hand. The target has a CPU of its own, apart from the readers' (--cpus). It ends with two tables;
-the exit status is 0 whatever they say, but with --check.
+in hand: as the wall clock goes, and with the CPU status of each thread, which the agent asks for. The target has a
+CPU of its own, apart from the readers' (--cpus). It ends with three tables; the exit status is 0 whatever they
+say, but with --check.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import sys
 
 import bars
 import measure
+import neighbours
 import plot
 import points
 import sides
@@ -34,6 +36,8 @@ def arguments():
     parser.add_argument("--mode", choices=bars.MODES, default="wall", help="which threads (default: %(default)s)")
     parser.add_argument("--cpus", choices=("apart", "same", "any"), default="apart",
                         help="of target and readers (default: %(default)s)")
+    parser.add_argument("--neighbours", type=int, default=0, metavar="N", help="busy processes beside (default: none)")
+    parser.add_argument("--no-status", action="store_true", help="leave out the calls that ask for the CPU status")
     parser.add_argument("--no-peer", action="store_true", help="measure ours only")
     parser.add_argument("--no-strace", action="store_true", help="do not count system calls")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a bar is missed")
@@ -78,12 +82,14 @@ def main():
         say("bench-unwind: there is no such Python here")
         return 1
     settings = measure.Settings(args.build, args.duration, args.rounds, args.mode, args.cpus,
-                                not args.no_strace and sides.can_strace(), not args.no_peer)
-    say("target: CPython %s; peer: %s; mode %s, CPUs %s" % (
-        python["id"], "its own reader" if settings.peer and sides.has_peer(python) else "none", args.mode, args.cpus))
+                                not args.no_strace and sides.can_strace(), not args.no_peer, not args.no_status)
+    say("target: CPython %s; peer: %s; mode %s, CPUs %s; busy neighbours: %d" % (
+        python["id"], "its own reader" if settings.peer and sides.has_peer(python) else "none", args.mode, args.cpus,
+        args.neighbours))
     wanted = [] if args.plot and not args.workload else bars.rows(args.workload, args.operation, args.mode)
-    rows = measure_rows(python, wanted, settings)
-    drawn = points.measure_all(python, settings, say) if args.plot else []
+    with neighbours.busy(args.neighbours):
+        rows = measure_rows(python, wanted, settings)
+        drawn = points.measure_all(python, settings, say) if args.plot else []
     if rows:
         say("\n" + table.text_of(rows) + "\n")
     if args.plot:

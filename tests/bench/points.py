@@ -16,7 +16,7 @@ SERIES = (
 
 def measure_all(python, settings, say):
     """[{"title", "axis", "lines": {who: [[x, us], ...]}}], one for each series."""
-    short = settings._replace(duration_s=DURATION_S, rounds=ROUNDS, strace=False)
+    short = settings._replace(duration_s=DURATION_S, rounds=ROUNDS, strace=False, status=False)
     drawn = []
     for kind, operation, title, axis, numbers in SERIES:
         lines = {"pystrobe": [], "CPython's _remote_debugging": []}

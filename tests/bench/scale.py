@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent costs on a host with many Python processes: CPU, memory and open files.
+"""What the agent costs on a host with many Python processes: CPU, system calls, memory and open files.
 
 The processes are forked from one interpreter (targets/idlers.py), so that they fit into little memory, or
 with --fresh are interpreters of their own; each has its own threads and its own Python stacks. One thread of each works a little now and then.
 
-Without --processes it measures how the cost grows with processes, with threads, with the depth of the
-stacks and with the rate, and compares the points that a bar is set for with it; a plot comes beside the JSON.
+Its parts are `hosts`, the rows that a bar is set for; `record`, what a recording of one process costs beside CPython's own
+profiler; `speed`, what that takes from the process; and `curves`: how the cost grows with processes, with threads, with
+the depth of the stacks and with the rate, as a plot beside the JSON. With --before, another build is measured on the
+same processes in turns: ratios carry over to other machines, percentages do not.
 """
 
 import argparse
@@ -13,21 +15,17 @@ import collections
 import json
 import os
 import pathlib
-import re
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 
 import plot
+import scale_agent
+import scale_record
+import tools_stats
 
-HERE = pathlib.Path(__file__).resolve().parent
-ATTACH_S = 120  # until all processes must be sampled
-
-# `every`: seconds between two pieces of work of a process; where nothing runs, no stack is read.
-Point = collections.namedtuple("Point", "processes threads rate depth every", defaults=(0, 10))
+# `every`: seconds between two pieces of work of a process, of `work` ms; where nothing runs, no stack is read.
+Point = collections.namedtuple("Point", "processes threads rate depth every work", defaults=(0, 10, 1))
+NEVER = 1e6
 # What grows, its title and axis, and how far.
 SERIES = (
     ("processes", "Processes", "processes with 8 threads, 19 Hz", [Point(n, 8, 19) for n in (10, 50, 200, 500, 1000)]),
@@ -36,131 +34,77 @@ SERIES = (
      [Point(50, 8, 19, n, 0.02) for n in (1, 10, 50, 200, 500)]),
     ("rate", "Rate", "Hz, 50 processes with 20 threads", [Point(50, 20, n) for n in (10, 19, 49, 100, 250)]),
 )
+
+
+def wakeful(threads, rate):
+    """Fifty processes of which one thread wakes up 50 times a second."""
+    return Point(50, threads, rate, 0, 0.02, 0.1)
+
+
 # At most so much of a core; so many MiB, the RSS of all processes of pystrobe.
-BARS = {Point(1000, 8, 19): {"cpu": 0.05}, Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}}
-
-# What it may use is far more than any bar, so that nothing is left out for it, and less than a core, which one
-# sampler is for.
-INI = """[agent]
-rate = %(rate)gHz
-interval = 15s
-max_cpu = 75%%
-max_memory = 1GiB
-[target scale]
-cmdline = %(mark)s
-[exporter local]
-type = store
-path = %(store)s
-"""
+BARS = {
+    wakeful(1, 19): {"cpu": 0.016}, wakeful(1, 100): {"cpu": 0.045},
+    wakeful(21, 19): {"cpu": 0.02}, wakeful(21, 100): {"cpu": 0.06},
+    Point(10, 1, 19, 0, NEVER): {"cpu": 0.0015}, Point(100, 1, 19, 0, NEVER): {"cpu": 0.003},
+    Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}, Point(1000, 8, 19): {"cpu": 0.03},
+}
+PARTS = ("hosts", "record", "speed", "curves")
 
 
-def tree(pid):
-    """A process and its descendants."""
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
-    found = [pid]
-    for one in found:
-        found += parents.get(one, [])
-    return found
+def programs_of(args):
+    """{name: executable}."""
+    programs = {"now": os.path.join(os.path.abspath(args.build), "pystrobe")}
+    return dict(programs, before=os.path.abspath(args.before)) if args.before else programs
 
 
-def cpu_s(pid):
-    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid makes it
+def medians(rows):
+    """Of each figure, those that were measured."""
+    figures = {key: [row[key] for row in rows if row[key] is not None] for key in rows[0]}
+    return {key: statistics.median(values) if values else None for key, values in figures.items()}
 
 
-def memory(pid):
-    """Its RSS and PSS, in KiB."""
-    text = pathlib.Path("/proc/%d/smaps_rollup" % pid).read_text()
-    return [int(re.search(r"^%s:\s+(\d+)" % name, text, re.M).group(1)) for name in ("Rss", "Pss")]
+def run_point(args, point, programs):
+    """One row of the table: our figures, and below "before" those of the other build."""
+    taken = {name: [] for name in programs}
+    with scale_agent.targets(args.python, point, args.fresh) as mark:
+        for number in range(args.rounds):
+            for name in list(programs) if number % 2 == 0 else reversed(programs):
+                taken[name].append(scale_agent.run(programs[name], mark, point, args.settle, args.seconds))
+    row = dict(medians(taken["now"]), **point._asdict())
+    return dict(row, before=medians(taken["before"])) if "before" in taken else row
 
 
-def files(pids):
-    """Open files of all of them, and how many of these are processes that are held."""
-    links = []
-    for pid in pids:
-        for entry in pathlib.Path("/proc/%d/fd" % pid).iterdir():
-            try:
-                links.append(os.readlink(entry))
-            except OSError:
-                pass
-    return len(links), sum("pidfd" in link for link in links)
+def work_text(row):
+    """What its processes do."""
+    if row["every"] == NEVER:
+        return "idle"
+    return "%g ms / %g s" % (row["work"], row["every"])
 
 
-def wait_for_all(agent, count):
-    deadline = time.monotonic() + ATTACH_S
-    while time.monotonic() < deadline:
-        if agent.poll() is not None:
-            sys.exit("the agent ended")
-        if files(tree(agent.pid))[1] >= count:
-            return
-        time.sleep(0.5)
-    sys.exit("only %d of %d processes are sampled" % (files(tree(agent.pid))[1], count))
+def cell(value, form):
+    return "-" if value is None else form % value
 
 
-def measure(agent, seconds):
-    """Watches the agent for a while."""
-    pids = tree(agent.pid)
-    begin, start = sum(map(cpu_s, pids)), time.monotonic()
-    time.sleep(seconds)
-    used, passed = sum(map(cpu_s, pids)) - begin, time.monotonic() - start
-    sizes = [memory(pid) for pid in pids]
-    return {"cpu": used / passed, "rss_mib": sum(size[0] for size in sizes) / 1024,
-            "pss_mib": sum(size[1] for size in sizes) / 1024, "files": files(pids)[0]}
+def before_cells(row):
+    """The other build's CPU and system calls, and ours as many times that."""
+    before = row.get("before")
+    if not before:
+        return ["-"] * 3
+    return ["%.2f" % (100 * before["cpu"]), cell(row["cpu"] / before["cpu"] if before["cpu"] else None, "%.2f"),
+            cell(before["calls"], "%.2f")]
 
 
-def stop(agent, log):
-    """Ends the agent; gives the samples that it says it took."""
-    agent.send_signal(signal.SIGTERM)
-    agent.wait(60)
-    found = re.search(r"stopped: (\d+) samples", log.read_text())
-    return int(found.group(1)) if found else 0
-
-
-def run_point(args, point, folder):
-    """One row of the table."""
-    mark = "scale-%d-%d" % (os.getpid(), point.processes)
-    targets = subprocess.Popen([args.python, str(HERE / "targets" / "idlers.py"), mark, str(point.processes),
-                                str(point.threads), str(point.every), str(args.work), str(point.depth)] + ["fresh"] * args.fresh,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        if not targets.stdout.readline().startswith("ready"):
-            sys.exit("the processes did not start")
-        ini, log = folder / "scale.ini", folder / "agent.log"
-        ini.write_text(INI % {"rate": point.rate, "mark": mark, "store": folder / "store"})
-        with log.open("w") as out:
-            agent = subprocess.Popen([str(pathlib.Path(args.build) / "pystrobe"), "agent", "-c", str(ini)],
-                                     stderr=out)
-        started = time.monotonic()
-        try:
-            wait_for_all(agent, point.processes)
-            time.sleep(args.settle)
-            row = measure(agent, args.seconds)
-            lived = time.monotonic() - started
-            row["samples_per_s"] = stop(agent, log) / lived
-        finally:
-            if agent.poll() is None:
-                agent.kill()
-                agent.wait()
-    finally:
-        targets.stdin.close()
-        targets.wait(60)
-    return dict(row, **point._asdict())
-
-
-def print_table(rows):
-    print("%9s %8s %6s %8s %7s %10s %10s %9s %9s %7s" % (
-        "processes", "threads", "depth", "rate", "every s", "samples/s", "% of core", "RSS MiB", "PSS MiB", "files"))
+def text_of(rows):
+    lines = [["agent on processes", "threads", "depth", "work", "rate", "samples/s", "% of core", "before", "ratio", "calls/tick",
+              "before", "RSS MiB", "PSS MiB", "files", ""]]
     for row in rows:
-        missed = ["%s is over %g" % pair for pair in missed_bars(row)]
-        print("%9d %8d %6d %8g %7g %10.0f %10.2f %9.1f %9.1f %7d  %s" % (
-            row["processes"], row["threads"], row["depth"], row["rate"], row["every"], row["samples_per_s"], 100 * row["cpu"], row["rss_mib"],
-            row["pss_mib"], row["files"], ", ".join(missed)))
+        before = before_cells(row)
+        lines.append([
+            "%d" % row["processes"], "%d" % row["threads"], "%d" % row["depth"], work_text(row), "%g Hz" % row["rate"],
+            "%.0f" % row["samples_per_s"], "%.2f" % (100 * row["cpu"]), *before[:2], cell(row["calls"], "%.2f"), before[2],
+            "%.1f" % row["rss_mib"], "%.1f" % row["pss_mib"], "%d" % row["files"],
+            ", ".join("%s is over %g" % pair for pair in missed_bars(row))])
+    return tools_stats.table(lines)
 
 
 def point_of(row):
@@ -184,42 +128,80 @@ def draw(rows, title):
 
 def points_of(args):
     if args.processes:
-        return [Point(count, args.threads, args.rate, args.depth, args.every) for count in args.processes]
-    return list(dict.fromkeys(point for series in SERIES for point in series[3]))
+        return [Point(count, args.threads, args.rate, args.depth, args.every, args.work) for count in args.processes]
+    bars = list(BARS) if "hosts" in args.part else []
+    curves = [point for series in SERIES for point in series[3]] if "curves" in args.part else []
+    return list(dict.fromkeys(bars + curves))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
+    parser.add_argument("--before", metavar="PATH", help="another build's executable, to measure in turns with this one")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=PARTS[:3], help="default: all but the curves")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--processes", type=int, nargs="+", help="just these, with --threads, --rate, --depth and --every")
+    parser.add_argument("--processes", type=int, nargs="+",
+                        help="a host of just these, with --threads, --rate, --depth, --every and --work")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--rate", type=float, default=19)
     parser.add_argument("--depth", type=int, default=0, help="calls that all threads are deep in")
     parser.add_argument("--every", type=float, default=10, help="seconds between two pieces of work of a process")
     parser.add_argument("--work", type=float, default=1, help="milliseconds of CPU time of one")
     parser.add_argument("--fresh", action="store_true", help="start each interpreter anew: some 6 MB a process")
-    parser.add_argument("--seconds", type=float, default=10, help="that each point is watched")
+    parser.add_argument("--seconds", type=float, default=15, help="that each agent is watched")
     parser.add_argument("--settle", type=float, default=20, help="seconds to wait before that: a process that has "
                         "just been found is asked again who it says it is, after 2, 4, 8 and 16 seconds")
-    parser.add_argument("--rounds", type=int, default=1, help="the median of so many is shown")
+    parser.add_argument("--rounds", type=int, default=1, help="of each agent; the median is shown")
+    parser.add_argument("--record-seconds", type=int, default=6, help="of each recording")
+    parser.add_argument("--record-rounds", type=int, default=3, help="of each recording; the median is shown")
+    parser.add_argument("--turns", type=int, default=60, help="of a process with and without a recording")
     parser.add_argument("--json", help="where to write the rows; the plot is beside it")
     parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def log(text):
+    print("bench: " + text, file=sys.stderr, flush=True)
+
+
+def measure_hosts(args, programs):
     rows = []
     for point in points_of(args):
-        found = []
-        for _ in range(args.rounds):
-            with tempfile.TemporaryDirectory(prefix="pystrobe-scale-") as folder:
-                found.append(run_point(args, point, pathlib.Path(folder)))
-        rows.append({key: statistics.median(row[key] for row in found) for key in found[0]})
-    print_table(rows)
+        rows.append(run_point(args, point, programs))
+        log("host %d of %d:\n%s" % (len(rows), len(points_of(args)), text_of(rows[-1:])))
+    if rows:
+        say(text_of(rows))
+    return rows
+
+
+def measure_records(args, programs):
+    """What is measured of one process: recordings, and its speed."""
+    parts = () if args.processes else args.part
+    records = scale_record.measure(args.build, programs, args, log) if "record" in parts else []
+    if records:
+        say("\n" + scale_record.text_of(records))
+    speeds = scale_record.measure_speed(args.build, programs, args, log) if "speed" in parts else []
+    if speeds:
+        say("\n" + scale_record.speed_text(speeds))
+    return records, speeds
+
+
+def main():
+    args = read_arguments()
+    programs = programs_of(args)
+    rows = measure_hosts(args, programs)
+    records, speeds = measure_records(args, programs)
     if args.json:
-        pathlib.Path(args.json).parent.mkdir(parents=True, exist_ok=True)
-        pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
-    if args.json and not args.processes:
-        pathlib.Path(args.json).with_suffix(".svg").write_text(draw(rows, "Cost of an agent on a host"))
-    if args.check and any(missed_bars(row) for row in rows):
+        path = pathlib.Path(args.json)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"hosts": rows, "record": records, "speed": speeds}, indent=1) + "\n")
+        if "curves" in args.part and not args.processes:
+            path.with_suffix(".svg").write_text(draw(rows, "Cost of an agent on a host"))
+    if args.check and (any(map(missed_bars, rows)) or any(map(scale_record.missed, records))):
         sys.exit("scale: a bar was missed")
 
 

@@ -15,6 +15,7 @@ import os
 import statistics
 import sys
 
+import neighbours
 import tools_measure
 import tools_peers
 import tools_stats
@@ -74,7 +75,7 @@ def summary_of(values):
 def measure(bench, python, workload, tools, options, log):
     """The results of one workload, one for each rate."""
     rounds = {rate: [] for rate in options.rates}
-    with tools_measure.running(python, workload, options.target_cores) as target:
+    with tools_measure.running(python, workload, options.target_cores) as target, neighbours.busy(options.neighbours):
         for number in range(options.rounds):
             order = tools[number % len(tools):] + tools[:number % len(tools)]
             for rate in options.rates:
@@ -164,6 +165,7 @@ def read_options():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--short", type=int, default=1, help="seconds")
     parser.add_argument("--long", type=int, default=5, help="seconds")
+    parser.add_argument("--neighbours", type=int, default=0, help="busy processes beside (default: none)")
     parser.add_argument("--target-cores", help="keep the target on these CPUs, as in 0 or 0-3")
     parser.add_argument("--tool-cores", help="keep the tools on these")
     parser.add_argument("--json", help="default: bench-tools.json in the build folder")
@@ -190,11 +192,11 @@ def main():
     names = [tool["name"] for tool in tools]
     bench = tools_measure.Bench(build, options.tool_cores)
     document = {"about": tools_measure.about(python, options), "results": []}
-    say("targets: CPython %s; %s; CPUs of the target: %s, of the tools: %s; medians of %d rounds of %d s\n"
+    say("targets: CPython %s; %s; CPUs of the target: %s, of the tools: %s; %d busy neighbours; medians of %d rounds of %d s\n"
         "better, worse: how pystrobe's figure stands to the peer's; unclear: their 95 %% intervals overlap\n"
         "py-spy leaves out threads that sleep; the others read all threads" % (
             python["id"], ", ".join(names), options.target_cores or "any", options.tool_cores or "any",
-            options.rounds, options.long))
+            options.neighbours, options.rounds, options.long))
     for workload in options.workloads:
         results = measure(bench, python, workload, tools, options, log)
         add_verdicts(results, names)

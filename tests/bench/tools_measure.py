@@ -16,7 +16,7 @@ from tools_peers import live
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(HERE, "tools_target.py")
-WORKLOADS = ["cpu", "mixed20", "sleeping", "pagefault"]  # as it has them
+WORKLOADS = ["cpu", "mixed20", "sleeping", "pagefault", "parked100"]  # as it has them
 SLOTS = 64
 
 SETTLE_S = 1.0  # from the start of a tool to where the target's speed is looked at
@@ -98,14 +98,19 @@ def watch(target, seconds):
     return speed_between(before, target.look())
 
 
-def leaf_of(pid):
-    """The command below launchers: the only child's only child, and so on."""
-    while True:
-        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
-            children = file.read().split()
-        if len(children) != 1:
-            return pid
-        pid = int(children[0])
+def words_of(pid):
+    with open("/proc/%d/cmdline" % pid, "rb") as file:
+        return [word.decode(errors="replace") for word in file.read().split(b"\0")]
+
+
+def process_of(program, pid):
+    """Where a program runs: in the process of its launcher, or below it. It may have children of its own."""
+    while words_of(pid)[0] != program:
+        children = live.children_of(pid)
+        if not children:
+            raise RuntimeError("%s does not run below process %d" % (program, pid))
+        pid = children[0]
+    return pid
 
 
 class Held:
@@ -120,7 +125,7 @@ class Held:
         time.sleep(SETTLE_S)
         if self._process.poll() is not None:
             raise RuntimeError("%s does not run: %s" % (tool["name"], self._process.communicate()[0]))
-        self.pid = leaf_of(self._process.pid)
+        self.pid = process_of(tool["words"](pid, rate, 0, "")[0], self._process.pid)
         self._send(signal.SIGSTOP)
 
     def _send(self, number):

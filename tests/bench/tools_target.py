@@ -5,6 +5,7 @@
     mixed20    twenty threads, each 2 ms of work, then about 100 ms asleep
     sleeping   one thread that works 0.1 ms every 20 ms, four that wait for a queue
     pagefault  one thread that maps, touches and unmaps memory
+    parked100  one thread that computes, a hundred that wait for an event
 
 COUNTERS is a file of SLOTS numbers of eight bytes, one a thread, which is mapped: whoever
 reads it knows how much was done at any moment, without asking. Prints {"pid"} when it runs.
@@ -106,8 +107,15 @@ def pagefault(counters):
         counters[0] = done
 
 
+def parked100(counters):
+    never = threading.Event()
+    for _ in range(100):
+        threading.Thread(target=never.wait, daemon=True).start()
+    cpu(counters)
+
+
 def main():
-    workloads = {"cpu": cpu, "mixed20": mixed20, "sleeping": sleeping, "pagefault": pagefault}
+    workloads = {"cpu": cpu, "mixed20": mixed20, "sleeping": sleeping, "pagefault": pagefault, "parked100": parked100}
     end_with_the_input()
     with open(sys.argv[2], "r+b") as file:
         counters = memoryview(mmap.mmap(file.fileno(), SLOTS * 8)).cast("Q")

@@ -12,8 +12,11 @@ import live
 sys.path.insert(0, os.path.join(live.TESTS, "bench"))
 import bars  # noqa: E402
 import figures  # noqa: E402
+import neighbours  # noqa: E402
 import plot  # noqa: E402
 import scale  # noqa: E402
+import scale_agent  # noqa: E402
+import scale_record  # noqa: E402
 import sides  # noqa: E402
 import straced  # noqa: E402
 import table  # noqa: E402
@@ -135,10 +138,16 @@ def test_workloads_are_known_by_name_or_by_kind_and_number():
 def test_a_bar_is_reached_at_exactly_what_it_asks_for():
     bar = bars.Bar("busy", "stack", 1.7, 0.999)
 
-    assert bars.verdict(bar, 1.7, 0.999) == {"ratio": True, "share": True}
-    assert bars.verdict(bar, 1.69, 0.9989) == {"ratio": False, "share": False}
-    assert bars.verdict(bar, None, 1) == {"ratio": None, "share": True}
-    assert bars.verdict(bars.Bar("depth=3", "stack", None, None), 0.1, 0) == {"ratio": None, "share": None}
+    assert bars.verdict(bar, 1.7, 0.999) == {"ratio": True, "share": True, "status": None}
+    assert bars.verdict(bar, 1.69, 0.9989, 9) == {"ratio": False, "share": False, "status": None}
+    assert bars.verdict(bar, None, 1) == {"ratio": None, "share": True, "status": None}
+    assert bars.verdict(bars.Bar("depth=3", "stack", None, None), 0.1, 0) == {"ratio": None, "share": None, "status": None}
+
+
+def test_a_bar_of_the_status_is_reached_at_exactly_what_it_asks_for():
+    bar = bars.Bar("threads100_idle", "stack", None, None, 6)
+
+    assert [bars.verdict(bar, None, 1, us)["status"] for us in (6, 6.01, None)] == [True, False, None]
 
 
 # Who runs where.
@@ -258,8 +267,8 @@ def test_every_point_has_its_mark_inside_the_axes():
 
 
 def a_cost(point, **more):
-    return dict({"cpu": 0.01, "rss_mib": 20.0, "pss_mib": 15.0, "files": 100, "samples_per_s": 1000.0}, **point._asdict(),
-                **more)
+    return dict({"cpu": 0.001, "rss_mib": 20.0, "pss_mib": 15.0, "files": 100, "samples_per_s": 1000.0, "calls": 5.0},
+                **point._asdict(), **more)
 
 
 def test_growth_is_drawn_over_processes_threads_depth_and_rate():
@@ -272,14 +281,81 @@ def test_growth_is_drawn_over_processes_threads_depth_and_rate():
     assert "not measured" not in words
 
 
-def test_every_bar_of_a_host_is_for_a_point_that_is_measured_and_can_be_missed():
-    measured = {point for series in scale.SERIES for point in series[3]}
-
-    assert scale.BARS.keys() <= measured
+def test_every_bar_of_a_host_can_be_missed():
     for point, bars_of_it in scale.BARS.items():
         assert scale.missed_bars(a_cost(point)) == []
         over = {name: most * 1.01 for name, most in bars_of_it.items()}
         assert len(scale.missed_bars(a_cost(point, **over))) == len(bars_of_it)
+
+
+def test_another_build_is_shown_beside_and_what_could_not_be_counted_is_a_dash():
+    point = next(iter(scale.BARS))
+
+    alone, both = scale.text_of([a_cost(point, calls=None), a_cost(point, before={"cpu": 0.002, "calls": 8})]).splitlines()[1:]
+
+    assert alone.split()[-8:-3] == ["0.10", "-", "-", "-", "-"]
+    assert both.split()[-8:-3] == ["0.10", "0.20", "0.50", "5.00", "8.00"]
+
+
+PARENT = """
+import os, sys, time
+def burn():
+    while time.process_time() < 0.2:
+        pass
+    return os._exit(0)
+os.fork() or burn()
+os.wait()
+print("{}", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_cpu_time_of_an_agents_child_counts_when_it_has_ended():
+    parent = live.Target([sys.executable, "-c", PARENT])
+
+    parent.read_json()
+    used = scale_agent.used_s(parent.pid)
+    parent.stop()
+
+    assert 0.19 < used < 5
+
+
+def test_what_has_ended_has_no_files_and_no_memory():
+    assert scale_agent.files([1 << 30]) == (0, 0)
+    assert scale_agent.memory(1 << 30) == [0, 0]
+
+
+def test_neighbours_are_busy_and_end():
+    before = set(live.children_of(os.getpid()))
+
+    with neighbours.busy(2):
+        started = set(live.children_of(os.getpid())) - before
+        live.wait_until(lambda: all(scale_agent.cpu_s(pid) > 0.1 for pid in started), "they compute")
+
+    assert len(started) == 2
+    assert not started & set(live.children_of(os.getpid()))
+
+
+def a_recording(now, before=None, peer=None, **more):
+    tools = {name: cpu for name, cpu in (("now", now), ("before", before), (scale_record.PEER, peer)) if cpu}
+    return dict({"workload": "cpu", "rate": 100, "busy": 3, "cpu": None, "times": None, "tools": tools}, **more)
+
+
+def test_a_recording_is_held_against_a_core_or_against_the_peer():
+    assert scale_record.missed(a_recording(0.02, cpu=0.013)) == "over 1.3 %"
+    assert scale_record.missed(a_recording(0.01, cpu=0.013)) == ""
+    assert scale_record.missed(a_recording(0.05, peer=0.1, times=0.4)) == "over 0.4 times"
+    assert scale_record.missed(a_recording(0.03, peer=0.1, times=0.4)) == ""
+    assert scale_record.missed(a_recording(0.03, times=0.4)) == "", "there is no peer"
+
+
+def test_a_recording_has_a_row_with_and_without_what_it_is_compared_with():
+    text = scale_record.text_of([a_recording(0.01, 0.02, 0.04, times=0.6), a_recording(0.01, cpu=0.013)])
+
+    full, alone = text.splitlines()[1:]
+    assert full.startswith("1 busy process, 3 busy neighbours, 100 Hz")
+    assert full.split()[-7:] == ["1.00", "2.00", "0.50", "4.00", "0.25", "0.6", "x"]
+    assert alone.split()[-7:] == ["1.00", "-", "-", "-", "-", "1.3", "%"]
 
 
 # Tables.
@@ -289,7 +365,8 @@ def a_row(**more):
     side = figures.of_rounds([a_round([[2500, 2000]], whole=1999, failed=1)])
     ours = dict(figures.of_rounds([a_round([[1000, 2000]])]), stats={"retries": 0.25}, allocations=0)
     return dict({"workload": "busy", "operation": "stack", "peer": side, "ours": ours, "ratio": 2.5,
-                 "bar": {"ratio": 1.7, "share": 0.999}, "passed": {"ratio": True, "share": False},
+                 "bar": {"ratio": 1.7, "share": 0.999, "status_us": 2}, "status": None,
+                 "passed": {"ratio": True, "share": False, "status": None},
                  "floor": figures.floor_of(COST, 96, 1.0)}, **more)
 
 
@@ -313,6 +390,17 @@ def test_without_strace_the_unwinders_own_count_is_shown():
     ours = dict(a_row()["ours"], stats={"reads": 8, "bytes": 120, "retries": 0})
 
     assert table.work_line(a_row(ours=ours))[2:8] == ["8", "-", "-", "-", "120", "-"]
+
+
+def test_what_is_taken_with_the_status_on_is_shown_beside():
+    ours = dict(figures.of_rounds([a_round([[4000, 10]])]), traced={"system_calls": 7})
+    row = a_row(status={"ours": ours, "peer": None, "ratio": None}, passed={"ratio": True, "share": True, "status": False})
+
+    line = table.status_line(row)
+
+    assert line == ["busy", "stack", "2.5", "-", "1", "4", "2.5", "-", "-", "7", "-", "-", "2", "MISSED"]
+    assert len(line) == len(table.STATUS)
+    assert "as the agent asks" in table.text_of([row]) and "as the agent asks" not in table.text_of([a_row()])
 
 
 def test_a_share_is_never_shown_as_more_than_it_is():
