@@ -46,7 +46,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=0
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
-        asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-tools \
+        asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-layers bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget attacks churn faults spool soak servers programs packages \
         nightly packages-arm64 entrypoint bench-delivery bench-exec bench-record bench-tests yama systems browser
 
@@ -280,6 +280,10 @@ bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: what being profiled
 bench-unwind: pythons $(BENCH) ## measure: what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/bench_unwind.py --build $(BUILD) \
 	    --json $(BUILD)/bench/unwind.json $(BENCH_ARGS)
+
+bench-layers: pythons $(BENCH) ## measure: what each layer that only saves time saves (BENCH_ARGS=--help)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/layers.py --build $(BUILD) \
+	    --json $(BUILD)/bench/layers.json $(BENCH_ARGS)
 
 bench-encode: $(TOOLS) ## measure: what encoding a large profile costs, to pprof and to OTLP (BENCH_ARGS=--check)
 	@$(TEST_PYTHON) tests/bench/encode.py --build $(BUILD) --json $(BUILD)/bench/encode.json $(BENCH_ARGS)

@@ -52,6 +52,20 @@ static const struct word {
     {"exception", CPY_STATUS_EXCEPTION, CPY_STATUS_EXCEPTION},
 };
 
+static const struct layer {
+    const char *name;
+    uint32_t bits; /* enum cpy_layer */
+} layers[] = {
+    {"none", 0},
+    {"prediction", CPY_LAYER_PREDICTION},
+    {"gil-skip", CPY_LAYER_GIL_SKIP},
+    {"sleepers", CPY_LAYER_SLEEPERS},
+    {"memo", CPY_LAYER_MEMO},
+    {"pinning", CPY_LAYER_PINNING},
+    {"bpf", CPY_LAYER_BPF},
+    {"all", CPY_LAYER_ALL},
+};
+
 static const char *const kinds[] = {
     [OPERATION_STACK] = "stack", [OPERATION_ASYNC] = "async", [OPERATION_TASKS] = "all-tasks"};
 
@@ -244,6 +258,17 @@ static bool read_words(const char *operation, const char *mode, enum operation_k
     return true;
 }
 
+/* The layers that samples are taken without. False: there is no such word. */
+static bool read_layer(const char *name, uint32_t *out)
+{
+    for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
+        if (strcmp(layers[i].name, name) == 0) {
+            *out = layers[i].bits;
+            return true;
+        }
+    return false;
+}
+
 /* Begun apart from the target, the unwinder may move to it, as anywhere else. */
 static void may_run_anywhere(void)
 {
@@ -264,9 +289,12 @@ int main(int argc, char **argv)
     enum operation_kind kind;
     bool good;
 
-    if (argc != 4 || !read_words(argv[2], argv[3], &kind, &options)) {
-        (void)fprintf(stderr, "usage: bench_unwind PID stack|async|all-tasks "
-                              "wall|cpu|gil|all|exception\n");
+    if (argc < 4 || argc > 5 || !read_words(argv[2], argv[3], &kind, &options) ||
+        (argc == 5 && !read_layer(argv[4], &options.plain))) {
+        (void)fprintf(stderr,
+                      "usage: bench_unwind PID stack|async|all-tasks wall|cpu|gil|all|exception "
+                      "[none|prediction|gil-skip|sleepers|memo|pinning|bpf|all]\n"
+                      "the last: a layer that is left out\n");
         return 2;
     }
     bench.pid = (pid_t)strtol(argv[1], NULL, 10);
