@@ -15,8 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unwind/cpy.h"
-
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439 /* Linux 5.8, all CPUs */
 #endif
@@ -77,7 +75,7 @@ static void load_number(struct filter *filter)
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
 }
 
-static void give(struct filter *filter, uint32_t action)
+static void end_with(struct filter *filter, uint32_t action)
 {
     add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
@@ -98,7 +96,7 @@ static void require(struct filter *filter, uint32_t call, unsigned argument, enu
     add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at));
     add(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
-    give(filter, SECCOMP_RET_ERRNO | EPERM);
+    end_with(filter, SECCOMP_RET_ERRNO | EPERM);
     load_number(filter);
 }
 
@@ -112,14 +110,14 @@ static void require_pointer(struct filter *filter, uint32_t call, unsigned argum
     require(filter, call, argument, UPPER, UINT32_MAX, (uint32_t)(value >> 32));
 }
 
-static void require_of_files(struct filter *filter)
+static void require_of_files(struct filter *filter, const void *open_how)
 {
     /* F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, but not F_SETOWN: signals. */
     const uint32_t commands = F_DUPFD_CLOEXEC | 7;
 
     require(filter, SYS_openat, 2, LOWER, WRITES, O_RDONLY);
     /* Its flags are in memory, where a filter cannot look; these cannot be changed. */
-    require_pointer(filter, SYS_openat2, 2, cpy_open_how());
+    require_pointer(filter, SYS_openat2, 2, open_how);
     require(filter, SYS_fcntl, 1, LOWER, ~commands, 0);
     require(filter, SYS_write, 0, LOWER, UINT32_MAX, STDERR_FILENO);
     require(filter, SYS_writev, 0, LOWER, UINT32_MAX, STDERR_FILENO);
@@ -147,21 +145,21 @@ static void require_of_processes(struct filter *filter)
     require(filter, SYS_bpf, 0, LOWER, UINT32_MAX, BPF_PROG_TEST_RUN);
 }
 
-static void make_filter(struct filter *filter)
+static void make_filter(struct filter *filter, const void *open_how)
 {
     add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                              offsetof(struct seccomp_data, arch)));
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
-    give(filter, SECCOMP_RET_ERRNO | ENOSYS);
+    end_with(filter, SECCOMP_RET_ERRNO | ENOSYS);
     load_number(filter);
-    require_of_files(filter);
+    require_of_files(filter, open_how);
     require_of_memory(filter);
     require_of_processes(filter);
     for (size_t i = 0; i < sizeof(allowed_calls) / sizeof(allowed_calls[0]); i++) {
         skip_unless_equal(filter, allowed_calls[i], 1);
-        give(filter, SECCOMP_RET_ALLOW);
+        end_with(filter, SECCOMP_RET_ALLOW);
     }
-    give(filter, SECCOMP_RET_ERRNO | ENOSYS);
+    end_with(filter, SECCOMP_RET_ERRNO | ENOSYS);
 }
 
 bool call_filter_is_possible(void)
@@ -173,19 +171,20 @@ bool call_filter_is_possible(void)
 }
 
 #ifdef INSTRUMENTED
-bool call_filter_install(void)
+bool call_filter_install(const void *open_how)
 {
+    (void)open_how;
     (void)make_filter;
     errno = ENOTSUP;
     return false;
 }
 #else
-bool call_filter_install(void)
+bool call_filter_install(const void *open_how)
 {
     struct filter filter = {.size = 0};
     struct sock_fprog program = {.filter = filter.code};
 
-    make_filter(&filter);
+    make_filter(&filter, open_how);
     program.len = filter.size;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;

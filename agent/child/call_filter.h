@@ -27,9 +27,13 @@
  * Limits the calls of this thread, for good. Nothing changes where the kernel refuses filters, and
  * in builds that are instrumented (a sanitizer, coverage), which make calls of their own.
  *
+ * `open_how`: what openat2 may be called with, and nothing else: a struct open_how in memory that
+ * is not written, as a filter cannot look into it. (Its page stays: the filter lets no mapping
+ * replace another, nor change its protection.)
+ *
  * Gives: false: there is no filter; errno says why, ENOTSUP in such a build.
  */
-MUST_CHECK bool call_filter_install(void);
+MUST_CHECK bool call_filter_install(const void *open_how);
 
 /* True if the kernel takes such filters. */
 bool call_filter_is_possible(void);

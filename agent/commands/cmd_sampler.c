@@ -461,7 +461,7 @@ int cmd_sampler(int argc, char **argv)
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
         cpy_scratch_free(scratch);
     } else if (open_sampler(&sampler, scratch)) {
-        (void)!call_filter_install(); /* doctor tells where the kernel takes none */
+        (void)!call_filter_install(cpy_open_how()); /* doctor tells where the kernel takes none */
         status = sample_until_closed(&sampler);
     } else {
         log_line(LOG_LEVEL_ERROR, "sampler: out of memory or descriptors");

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/child/call_filter.h"
 #include "agent/child/child_process.h"
 #include "agent/commands/examine.h"
 #include "agent/host/clock.h"
@@ -207,6 +208,18 @@ static void examine_namespaces(struct findings *out)
         findings_add(out, FINDING_NOTE, "security module", "", "it runs pystrobe as %s", label);
 }
 
+/* What protects others from a sampler that a target has corrupted. */
+static void examine_call_filter(struct findings *out)
+{
+    if (call_filter_is_possible())
+        findings_add(out, FINDING_GOOD, "samplers", "",
+                     "can make no system calls but those that reading takes");
+    else
+        findings_add(out, FINDING_NOTE, "samplers",
+                     "a kernel with CONFIG_SECCOMP_FILTER, not emulated, limits them",
+                     "can make all system calls, as the kernel takes no seccomp filter");
+}
+
 bool examine_permissions(struct findings *out)
 {
     const char *does = try_call();
@@ -220,5 +233,6 @@ bool examine_permissions(struct findings *out)
         return false;
     examine_namespaces(out);
     examine_rights(out);
+    examine_call_filter(out);
     return true;
 }

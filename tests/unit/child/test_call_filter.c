@@ -36,7 +36,7 @@ static int run_filtered(int (*run)(void))
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
-        _exit(call_filter_install() ? run() : NO_FILTER);
+        _exit(call_filter_install(cpy_open_how()) ? run() : NO_FILTER);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (status == NO_FILTER)
