@@ -48,6 +48,7 @@ BARS = {
     Point(10, 1, 19, 0, NEVER): {"cpu": 0.0015}, Point(100, 1, 19, 0, NEVER): {"cpu": 0.003},
     Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}, Point(1000, 8, 19): {"cpu": 0.03},
 }
+KEPT_LEAST = 0.8  # of the ticks, for the figures to say anything: a full machine leaves out some
 PARTS = ("hosts", "record", "speed", "curves")
 
 
@@ -94,6 +95,14 @@ def before_cells(row):
             cell(before["calls"], "%.2f")]
 
 
+def remarks(row):
+    """Which bars it misses, and whose figures are too good to be true."""
+    sides = {"it": row, "the build before": row.get("before")}
+    return ", ".join(["%s is over %g" % pair for pair in missed_bars(row)]
+                     + ["%s kept %.0f %% of the ticks" % (name, 100 * side["kept"]) for name, side in sides.items()
+                        if side and side["kept"] < KEPT_LEAST])
+
+
 def text_of(rows):
     lines = [["agent on processes", "threads", "depth", "work", "rate", "samples/s", "% of core", "before", "ratio", "calls/tick",
               "before", "RSS MiB", "PSS MiB", "files", ""]]
@@ -103,7 +112,7 @@ def text_of(rows):
             "%d" % row["processes"], "%d" % row["threads"], "%d" % row["depth"], work_text(row), "%g Hz" % row["rate"],
             "%.0f" % row["samples_per_s"], "%.2f" % (100 * row["cpu"]), *before[:2], cell(row["calls"], "%.2f"), before[2],
             "%.1f" % row["rss_mib"], "%.1f" % row["pss_mib"], "%d" % row["files"],
-            ", ".join("%s is over %g" % pair for pair in missed_bars(row))])
+            remarks(row)])
     return tools_stats.table(lines)
 
 

@@ -165,10 +165,11 @@ def run(program, mark, point, settle_s, seconds):
             time.sleep(settle_s)
             row = measure(agent, seconds)
             calls = calls_per_s(tree(agent.pid))
-            # The process that forked the others bears the mark, too.
-            row["calls"] = calls and calls / ((point.processes + 1) * point.rate)
+            ticks = (point.processes + 1) * point.rate  # the process that forked the others bears the mark, too
+            row["calls"] = calls and calls / ticks
             lived = time.monotonic() - started
             row["samples_per_s"] = stop(agent, log) / lived
+            row["kept"] = row["samples_per_s"] / ticks
         finally:
             if agent.poll() is None:
                 agent.kill()

@@ -267,7 +267,8 @@ def test_every_point_has_its_mark_inside_the_axes():
 
 
 def a_cost(point, **more):
-    return dict({"cpu": 0.001, "rss_mib": 20.0, "pss_mib": 15.0, "files": 100, "samples_per_s": 1000.0, "calls": 5.0},
+    return dict({"cpu": 0.001, "rss_mib": 20.0, "pss_mib": 15.0, "files": 100, "samples_per_s": 1000.0, "kept": 1.0,
+                 "calls": 5.0},
                 **point._asdict(), **more)
 
 
@@ -291,10 +292,18 @@ def test_every_bar_of_a_host_can_be_missed():
 def test_another_build_is_shown_beside_and_what_could_not_be_counted_is_a_dash():
     point = next(iter(scale.BARS))
 
-    alone, both = scale.text_of([a_cost(point, calls=None), a_cost(point, before={"cpu": 0.002, "calls": 8})]).splitlines()[1:]
+    alone, both = scale.text_of([a_cost(point, calls=None), a_cost(point, before={"cpu": 0.002, "calls": 8, "kept": 1})]).splitlines()[1:]
 
     assert alone.split()[-8:-3] == ["0.10", "-", "-", "-", "-"]
     assert both.split()[-8:-3] == ["0.10", "0.20", "0.50", "5.00", "8.00"]
+
+
+def test_where_ticks_were_left_out_the_row_says_so():
+    point = next(iter(scale.BARS))
+
+    assert scale.remarks(a_cost(point, kept=0.4)) == "it kept 40 % of the ticks"
+    assert scale.remarks(a_cost(point, before={"kept": 0.5})) == "the build before kept 50 % of the ticks"
+    assert scale.remarks(a_cost(point)) == ""
 
 
 PARENT = """
