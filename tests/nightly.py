@@ -29,7 +29,7 @@ COLUMNS = ("date", "revision", "step", "wall s", "CPU s", "result")
 STEPS = {
     "soak": ("an hour of workers that come and go", ["soak", "SOAK=3600"], r"^soak: (.*)$"),
     "truth": ("every program, version and placement", ["truth"], COUNTS),
-    "weights": ("all 22 workloads", ["weights"], r"^weights: (.*)$"),
+    "weights": ("all 25 workloads", ["weights"], r"^weights: (.*)$"),
     "spool": ("500 kills", ["spool"], r"^(\d+ kills in .*|on disk and lost: .*|twice: .*|not covered .*)$"),
     "churn": ("10,000 short lives, deaths and pids used anew", ["churn"], r"^(storm: .*|%s)" % COUNTS[1:]),
     "measures": ("tests that measure the machine",

@@ -305,6 +305,8 @@ int main(int argc, char **argv)
     may_run_anywhere();
     cpy_set_options(bench.target, &options);
     operation_init(&bench.op, bench.target, kind);
+    if (options.status & CPY_STATUS_CPU)
+        (void)clock_getcpuclockid(bench.pid, &bench.op.cpu_clock);
     bench.took = malloc(CALLS_MAX * sizeof(*bench.took));
     good = bench.took && serve(&bench);
     free(bench.took);

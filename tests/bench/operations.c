@@ -2,7 +2,9 @@
 /* operations.c - see operations.h. */
 #include "tests/bench/operations.h"
 
+#include "base/time_units.h"
 #include "tests/bench/counters.h"
+#include "tests/bench/floor.h"
 
 void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind)
 {
@@ -58,9 +60,18 @@ static enum cpy_rc run_tasks(struct operation *op, read_tasks *read)
     return rc;
 }
 
+static enum cpy_rc run_sample(struct operation *op)
+{
+    struct timespec used;
+
+    if (op->cpu_clock != 0 && clock_gettime(op->cpu_clock, &used) == 0)
+        cpy_note_cpu(op->target, timespec_to_ns(used), floor_now_ns());
+    return cpy_sample(op->target, look_at_thread, op);
+}
+
 static enum cpy_rc run_async(struct operation *op)
 {
-    enum cpy_rc rc = cpy_sample(op->target, look_at_thread, op);
+    enum cpy_rc rc = run_sample(op);
 
     return rc == CPY_OK ? run_tasks(op, cpy_running_tasks) : rc;
 }
@@ -76,6 +87,6 @@ enum cpy_rc operation_run(struct operation *op)
         return run_tasks(op, cpy_tasks);
     case OPERATION_STACK:
     default:
-        return cpy_sample(op->target, look_at_thread, op);
+        return run_sample(op);
     }
 }

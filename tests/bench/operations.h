@@ -8,6 +8,8 @@
 #ifndef TESTS_BENCH_OPERATIONS_H
 #define TESTS_BENCH_OPERATIONS_H
 
+#include <time.h>
+
 #include "unwind/cpy.h"
 
 enum operation_kind {
@@ -26,6 +28,8 @@ struct operation_got {
 struct operation {
     struct cpy_target *target; /* borrowed */
     enum operation_kind kind;
+    clockid_t cpu_clock; /* of the target's process: read for each sample, as the agent does that
+                            asks for the CPU status; 0: not read */
     uint64_t calls;
     bool looks; /* this call's frames are walked */
     struct operation_got got;

@@ -172,6 +172,18 @@ def test_the_comparison_of_tools_prints_a_table_and_json(pystrobe, tmp_path):
 
 
 @pytest.mark.long
+def test_what_each_layer_saves_is_measured(tmp_path):
+    out = tmp_path / "layers.json"
+    done = subprocess.run([sys.executable, os.path.join(live.TESTS, "bench", "layers.py"), "--build", BUILD, "--rounds", "1",
+                           "--round-ms", "20", "--json", str(out)], stdout=subprocess.PIPE, text=True, check=True)
+    rows = json.loads(out.read_text())
+
+    assert "threads100_idle, stack" in done.stdout
+    assert all(set(row["us"]) == {"none", "prediction", "gil-skip", "sleepers", "memo", "pinning", "bpf", "all"} for row in rows)
+    assert all(row["us"]["all"] > 0 for row in rows)
+
+
+@pytest.mark.long
 @pytest.mark.timing
 def test_the_cost_to_a_target_is_measured_in_pairs_against_the_bars(pystrobe, tmp_path):
     words = ["--python", some_python()["id"], "--tools", "pystrobe", "--workloads", "cpu", "--rates", "100",

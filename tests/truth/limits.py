@@ -5,7 +5,7 @@ import stats
 
 # Not "pinned": where the sampler may not sit on the target's CPU nothing is promised, only told.
 MOVABLE = ("apart", "onsite", "same", "free")
-EVERYWHERE = MOVABLE + ("pinned", "moved")
+EVERYWHERE = MOVABLE + ("pinned", "plain", "moved")
 STRUCTURE = ("gens", "coros", "sleepers", "shares", "shares_calls", "shares_tick")
 MORE = ("tasks", "unwinding", "ccalls", "resumed", "chunks")  # held to it where returned frames are cleared
 CLEARED, NEW, OLD, ALL = range(14, 100), range(11, 100), range(0, 11), range(0, 100)
@@ -20,6 +20,10 @@ BARS = (
     (("edges4",), ALL, MOVABLE, "lost", 0.02, "< 2 %"),
     (STRUCTURE, NEW, MOVABLE, "impossible", 0.0, "0"),
     (STRUCTURE, OLD, MOVABLE, "impossible", 20e-6, "< 20 ppm"),
+    # Without the layers that only save time a program that runs may be read too late, not one that rests.
+    (("sleepers",), ALL, ("plain",), "impossible", 0.0, "0"),
+    (("sleepers",), ALL, ("plain",), "lost", 0.005, "< 0.5 %"),
+    (("sleepers",), ALL, ("plain",), "shares", 3.0, "3 se"),
     (MORE, CLEARED, MOVABLE, "impossible", 0.0, "0"),
     (("churn", "churn_eval"), ALL, MOVABLE, "impossible", 0.001, "< 0.1 %"),
     (("edges",), ALL, ("moved",), "shares", 3.0, "3 se"),

@@ -4,7 +4,8 @@
 
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
 onsite (the same, but it is read in an interrupt), same (both on one CPU), pinned (the sampler may
-not leave its CPU), free (nobody is held anywhere), moved (the target goes from CPU to CPU all the time).
+not leave its CPU), plain (the same, without the layers of the unwinder that only save time), free (nobody is held
+anywhere), moved (the target goes from CPU to CPU all the time).
 A share of a program passes if it is within three standard errors of what the program measured
 of itself; where it is not, a run twice as long is done and that one counts. --short holds each
 figure to what chance alone would exceed once in a million times. Figures without a bar are
@@ -32,14 +33,15 @@ WARM_UP_S = 0.5
 # program, placement, rate (Hz), seconds in full and in short (0: not)
 PLAN = (
     ("edges", "apart", 2000, 100, 5), ("edges", "onsite", 2000, 100, 4), ("edges", "same", 1000, 5, 2),
-    ("edges", "pinned", 1000, 5, 2), ("edges", "moved", 1000, 10, 3),
+    ("edges", "pinned", 1000, 5, 2), ("edges", "plain", 1000, 5, 2), ("edges", "moved", 1000, 10, 3),
     ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
     ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
     ("shares", "apart", 1000, 8, 3), ("shares", "onsite", 1000, 8, 0), ("shares", "same", 1000, 4, 0),
     ("shares_calls", "apart", 1000, 10, 3), ("shares_calls", "same", 1000, 4, 2),
     ("shares_calls", "onsite", 1000, 6, 0), ("shares_calls", "pinned", 1000, 4, 0),
     ("shares_tick", "apart", 100, 12, 4), ("shares_tick", "same", 100, 6, 0),
-    ("sleepers", "apart", 100, 6, 2), ("sleepers", "apart", 1000, 3, 0),
+    ("sleepers", "apart", 100, 6, 2), ("sleepers", "apart", 1000, 3, 0), ("sleepers", "plain", 100, 6, 2),
+    ("shares", "pinned", 1000, 8, 0), ("shares", "plain", 1000, 8, 0), ("shares_calls", "plain", 1000, 4, 0),
     ("gens", "apart", 1000, 6, 2), ("gens", "onsite", 1000, 4, 0), ("gens", "same", 1000, 3, 0),
     ("coros", "apart", 1000, 6, 2), ("coros", "onsite", 1000, 4, 0), ("coros", "same", 1000, 3, 0),
     ("tasks", "apart", 1000, 4, 2),
@@ -62,7 +64,7 @@ def parse_options():
     parser.add_argument("--build", default="build")
     parser.add_argument("--programs", help="words, separated by commas: " + ", ".join(RECIPES))
     parser.add_argument("--versions", help="e.g. 3.8,3.15; all that are found of " + ", ".join(VERSIONS))
-    parser.add_argument("--placements", help="apart,onsite,same,pinned,free,moved; as planned")
+    parser.add_argument("--placements", help="apart,onsite,same,pinned,plain,free,moved; as planned")
     parser.add_argument("--rates", help="Hz, instead of those planned: 100,1000")
     parser.add_argument("--seconds", type=float, help="of each run, instead of those planned")
     parser.add_argument("--short", action="store_true", help="a few minutes in all")
