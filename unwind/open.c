@@ -94,7 +94,26 @@ bool cpy_find_another(const struct cpy_target *t, struct cpy_info *out)
     return true;
 }
 
+/* Finds the interpreter, at first where the parent has it that has forked the process, if any. */
+static enum cpy_rc find_interpreter(struct cpy_target *t, const struct cpy_target *parent,
+                                    struct err *err)
+{
+    if (parent) {
+        t->found = parent->found;
+        if (find_accept(t->process.mem, t->found.hexversion, &t->found, NULL) == CPY_OK)
+            return CPY_OK;
+        t->found = (struct found){.runtime = 0};
+    }
+    return find_runtime(t->process.mem, t->process.proc_fd, &t->found, err);
+}
+
 enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
+{
+    return cpy_open_forked(pid, NULL, out, err);
+}
+
+enum cpy_rc cpy_open_forked(pid_t pid, const struct cpy_target *parent, struct cpy_target **out,
+                            struct err *err)
 {
     struct cpy_target *t = target_new();
     enum cpy_rc rc = CPY_NOMEM;
@@ -114,7 +133,7 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
     rc = mem_open_process(pid, t->process.proc_fd, &t->process.mem, err);
     if (rc != CPY_OK)
         goto fail;
-    rc = find_runtime(t->process.mem, t->process.proc_fd, &t->found, err);
+    rc = find_interpreter(t, parent, err);
     if (rc != CPY_OK)
         goto fail;
     target_choose_readers(t);

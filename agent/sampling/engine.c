@@ -295,7 +295,7 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
     engine_begin_reading(e, id, clock_mono_ns());
     rc = check_descriptors(e, &err);
     if (rc == CPY_OK)
-        rc = cpy_open(id.pid, &opened, &err);
+        rc = cpy_open_forked(id.pid, engine_forked_from(e, id.pid), &opened, &err);
     else
         err_within(&err, "process %d", (int)id.pid);
     engine_end_reading(e);

@@ -47,6 +47,10 @@ struct engine {
 /* Counts what children of settings.parent used that were not sampled. */
 void engine_look_at_started(struct engine *engine);
 
+/* The interpreter that a process has from its parent: that is sampled, has forked it, and it has
+ * executed nothing since. NULL: there is none. Cost: two reads of its stat file. */
+const struct cpy_target *engine_forked_from(const struct engine *engine, pid_t pid);
+
 /* Wakes the loop when `fd` is readable; `what` is the data of its epoll event. False: out of
  * descriptors or memory. */
 MUST_CHECK bool engine_epoll_add(struct engine *engine, int fd, void *what);

@@ -104,6 +104,20 @@ static struct target *target_of_pid(const struct engine *e, pid_t pid)
     return NULL;
 }
 
+const struct cpy_target *engine_forked_from(const struct engine *e, pid_t pid)
+{
+    const struct target *parent;
+    struct proc_stat stat;
+    uint64_t mark;
+
+    if (proc_stat_read(pid, &stat) != PROC_OK)
+        return NULL;
+    parent = target_of_pid(e, stat.parent);
+    return parent && proc_exec_mark(pid, &mark) == PROC_OK && mark == parent->exec_mark
+               ? parent->process.target
+               : NULL;
+}
+
 void engine_note_child(struct engine *e, const struct process_end *child)
 {
     struct target *parent = target_of_pid(e, child->parent);
