@@ -125,7 +125,8 @@ static void require_of_files(struct filter *filter, const void *open_how)
 
 static void require_of_memory(struct filter *filter)
 {
-    /* Not over what is there, and nothing executable or shared. */
+    /* Where the kernel likes, and nothing executable or shared. */
+    require_pointer(filter, SYS_mmap, 0, NULL);
     require(filter, SYS_mmap, 2, LOWER, PROT_EXEC, 0);
     require(filter, SYS_mmap, 3, LOWER, MAP_TYPE | MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE,
             MAP_PRIVATE | MAP_ANONYMOUS);

@@ -121,6 +121,7 @@ static int make_calls_with_other_arguments(void)
         {SYS_mmap, {0, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS}, EPERM},
         {SYS_mmap, {0, 4096, PROT_READ, MAP_PRIVATE}, EPERM},
         {SYS_mmap, {4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED}, EPERM},
+        {SYS_mmap, {1 << 30, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS}, EPERM},
         {SYS_mremap, {address(cpy_open_how()), 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED}, EPERM},
         {SYS_kill, {parent, SIGCONT}, EPERM},
         {SYS_tgkill, {parent, parent, SIGCONT}, EPERM},
