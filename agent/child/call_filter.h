@@ -28,8 +28,8 @@
  * in builds that are instrumented (a sanitizer, coverage), which make calls of their own.
  *
  * `open_how`: what openat2 may be called with, and nothing else: a struct open_how in memory that
- * is not written, as a filter cannot look into it. (Its page stays: the filter lets no mapping
- * replace another, nor change its protection.)
+ * is not written, as a filter cannot look into it. (No mapping can be put in its place, nor become
+ * writable.)
  *
  * Gives: false: there is no filter; errno says why, ENOTSUP in such a build.
  */
