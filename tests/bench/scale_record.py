@@ -17,7 +17,7 @@ import tools_stats
 
 SHORT_S = 1
 PEER = "profiling.sampling"
-TURN_S = 0.15  # of the target's speed with and without
+TURN_S = 0.3  # of the target's speed with and without
 
 # `busy`: neighbours; `cpu`: of a core, at most; `times`: CPU time, as many times the peer's at most.
 Row = collections.namedtuple("Row", "workload rate busy cpu times", defaults=(0, None, None))
