@@ -65,8 +65,11 @@ static void send_build(struct fixture *f, const char *id)
 
 static void send_ended(struct fixture *f)
 {
-    const struct proc_id id = {70, 5};
+    struct proc_id id;
 
+    memset(&id, 0, sizeof(id)); /* padding, too */
+    id.pid = 70;
+    id.start = 5;
     assert_int_equal(ipc_channel_send(&f->other, REPORT_ENDED, &id, sizeof(id), NULL, 0),
                      IPC_CHANNEL_OK);
 }
