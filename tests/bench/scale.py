@@ -193,7 +193,11 @@ def measure_records(args, programs):
     records = scale_record.measure(args.build, programs, args, log) if "record" in parts else []
     if records:
         say("\n" + scale_record.text_of(records))
-    speeds = scale_record.measure_speed(args.build, programs, args, log) if "speed" in parts else []
+    try:
+        speeds = scale_record.measure_speed(args.build, programs, args, log) if "speed" in parts else []
+    except RuntimeError as reason:  # the target stood still for a whole turn: the rest is worth keeping
+        log("the speed of a process was not measured: %s" % reason)
+        speeds = []
     if speeds:
         say("\n" + scale_record.speed_text(speeds))
     return records, speeds
