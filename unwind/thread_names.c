@@ -71,14 +71,15 @@ static bool is_look_due(const struct cpy_target *t, const struct thread_name *na
            (!name->text && t->cache.names.sample >= name->next);
 }
 
-/* Looks at one of the threads whose turn it is, whether it has run or not. */
+/* Looks at one of the threads whose turn it is, whether it has run or not: another may have renamed
+ * it. */
 static void look_at_next(struct cpy_target *t)
 {
     const struct listed *thread;
 
     t->names.turn = t->names.turn + 1 < t->list.thread_count ? t->names.turn + 1 : 0;
     thread = &t->list.threads[t->names.turn];
-    if (thread->cached->name.text)
+    if (thread->cached->name.text && thread->cached->name.round != t->names.round)
         look(t, thread, false);
 }
 
@@ -131,7 +132,7 @@ void thread_names_read(struct cpy_target *t)
     t->names.more = false;
     if (look_at_all(t) > LOOKS_MAX)
         prefetch_forget(&t->sets.names); /* of most of them it will not be read again soon */
-    if (turn && t->list.thread_count > 0)
+    if (turn && t->list.thread_count > 1)
         look_at_next(t);
     t->names.due = t->names.more;
     t->prefetch.now = served;
