@@ -59,19 +59,22 @@ struct finder {
     uint64_t since; /* clock ticks after boot: of what began later, all CPU time counts */
     uint64_t scan;  /* counts scans */
     uint64_t next_scan_ns;
-    uint64_t next_poll_ns;  /* for execs: not in each of the scans that catch up or come soon */
-    uint64_t soon_until_ns; /* until then scans come soon */
-    bool polls;             /* this scan looks for them */
-    double share;           /* of a core, that scans may take; 0: no limit */
-    double cpu_ns;          /* that one scan takes, but for looks: */
-    double looks_ns;        /* that those of this scan took, which are due at their time anyway */
-    unsigned looks, takes;  /* of this scan */
-    bool behind;            /* there was more to do than one scan may */
-    unsigned warned;        /* of which obstacles, a bit each */
-    bool warned_short;      /* of a lack of descriptors or memory */
-    bool overrun;           /* the kernel could not tell of all execs since the last poll */
-    int execs_fd;           /* owned; -1: none */
-    int census_fd;          /* owned; -1: none */
+    uint64_t next_poll_ns;   /* for execs: not in each of the scans that catch up or come soon */
+    uint64_t soon_until_ns;  /* until then scans come soon */
+    bool polls;              /* this scan looks for them */
+    double share;            /* of a core, that scans may take; 0: no limit */
+    double cpu_ns;           /* that one scan takes, but for looks: */
+    double looks_ns;         /* that those of this scan took, which are due at their time anyway */
+    unsigned looks, takes;   /* of this scan */
+    bool behind;             /* there was more to do than one scan may */
+    unsigned warned;         /* of which obstacles, a bit each */
+    bool warned_short;       /* of a lack of descriptors or memory */
+    bool overrun;            /* the kernel could not tell of all execs since the last poll */
+    int execs_fd;            /* owned; -1: none */
+    int births_fd;           /* owned; -1: none */
+    uint64_t next_births_ns; /* monotonic: births are not looked at before */
+    bool watch_changed;      /* other processes are taken than births_fd tells of */
+    int census_fd;           /* owned; -1: none */
     struct proc_census census; /* of the last scan, */
     pid_t newest_before;       /* and of the one before that */
     uint64_t next_whole_ns;
@@ -84,6 +87,17 @@ struct reconsidered {
     bool (*holds)(void *ctx, struct proc_id id, const struct target_profile *profile);
 };
 
+/* Opened so that nothing is told of: nobody is taken yet. */
+static int open_births(void)
+{
+    const int fd = forks_open();
+
+    if (fd < 0 || forks_watch(fd, NULL, 0))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
 struct finder *finder_new(const struct finder_settings *settings)
 {
     struct finder *f = calloc(1, sizeof(*f));
@@ -94,6 +108,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->since = proc_ticks_now();
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
+    f->births_fd = settings->polls || settings->only ? -1 : open_births();
     f->census_fd =
         namespaces_have_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
     return f;
@@ -126,6 +141,7 @@ static void set_left_out(struct finder *f, struct candidate *c, size_t reason)
 
 static void set_state(struct finder *f, struct candidate *c, enum candidate_state state)
 {
+    f->watch_changed |= c->state == CANDIDATE_TAKEN || state == CANDIDATE_TAKEN;
     f->counts[c->state]--;
     f->counts[state]++;
     c->state = state;
@@ -671,6 +687,61 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     f->next_scan_ns = now_ns + every;
 }
 
+/* Processes that were taken, as they are handed through candidates_each. */
+struct watched {
+    pid_t pids[FORKS_PARENTS_MAX];
+    size_t count;
+};
+
+static void add_watched(void *ctx, struct candidate *c)
+{
+    struct watched *watched = ctx;
+
+    if (c->state == CANDIDATE_TAKEN && watched->count < FORKS_PARENTS_MAX)
+        watched->pids[watched->count++] = c->id.pid;
+}
+
+/* Has the kernel report the children of those that are taken now. */
+static void watch_taken(struct finder *f)
+{
+    struct watched watched = {.count = 0};
+
+    if (f->births_fd < 0 || !f->watch_changed)
+        return;
+    candidates_each(&f->candidates, add_watched, &watched);
+    f->watch_changed = !forks_watch(f->births_fd, watched.pids, watched.count);
+}
+
+int finder_births_fd(const struct finder *f, uint64_t now_ns)
+{
+    return now_ns < f->next_births_ns ? -1 : f->births_fd;
+}
+
+static void look_at_birth(void *ctx, pid_t parent, pid_t child)
+{
+    const struct scan *scan = ctx;
+
+    (void)parent;
+    if (child != scan->finder->self)
+        visit_proc_entry(scan->finder, child, 0, scan->now_ns);
+}
+
+void finder_births(struct finder *f, uint64_t now_ns)
+{
+    const double before_ns = used_ns();
+    struct scan scan = {f, now_ns};
+
+    f->looks = f->takes = 0;
+    f->polls = false;
+    if (!forks_read(f->births_fd, look_at_birth, &scan))
+        f->next_whole_ns = 0; /* some were lost */
+    if (f->takes > 0)
+        f->soon_until_ns = now_ns + SOON_FOR_NS;
+    watch_taken(f);
+    if (f->share > 0)
+        f->next_births_ns = now_ns + (uint64_t)((used_ns() - before_ns) / (f->share * SOON_PART));
+}
+
 void finder_scan(struct finder *f, uint64_t now_ns)
 {
     const double before_ns = used_ns();
@@ -684,6 +755,7 @@ void finder_scan(struct finder *f, uint64_t now_ns)
     }
     if (good)
         candidates_sweep(&f->candidates, was_missing, forget_candidate, f);
+    watch_taken(f);
     f->cpu_ns += (used_ns() - before_ns - f->looks_ns - f->cpu_ns) * CPU_WEIGHT;
     end_scan(f, now_ns);
 }
@@ -702,6 +774,8 @@ void finder_free(struct finder *f)
     candidates_sweep(&f->candidates, was_missing, ignore_dropped_candidate, f);
     if (f->execs_fd >= 0)
         (void)close(f->execs_fd);
+    if (f->births_fd >= 0)
+        (void)close(f->births_fd);
     if (f->census_fd >= 0)
         (void)close(f->census_fd);
     free(f);

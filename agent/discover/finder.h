@@ -5,8 +5,10 @@
  *
  * finder.h - finds the processes that match the rules, and keeps the state of each.
  *
- * For two seconds after a scan that found a process to sample, scans come each 20 ms, or
- * more rarely so that they take at most 0.3 of the limit: who has started one may start others,
+ * The kernel reports the children of processes that were taken, and wakes up who waits for
+ * finder_births_fd: they are looked at at once. Where it does not, and for those whose parents are
+ * not wanted: for two seconds after a scan that found a process to sample, scans come each 20 ms,
+ * or more rarely so that they take at most 0.3 of the limit: who has started one may start others,
  * and these may be over soon.
  *
  * /proc is read each five seconds; in between, new processes are found by the pids that the kernel
@@ -89,6 +91,15 @@ void finder_limit(struct finder *finder, double share);
 
 /* Scans now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
+
+/*
+ * Readable when a process that was taken has started another; -1: the kernel does not tell, or so
+ * many were started that to look at them takes more than finder_limit leaves: scans find those.
+ */
+int finder_births_fd(const struct finder *finder, uint64_t now_ns);
+
+/* Looks at those that were started, once that is readable. */
+void finder_births(struct finder *finder, uint64_t now_ns);
 
 /* When the next scan is due (monotonic); 0: at once. */
 uint64_t finder_next_ns(const struct finder *finder);

@@ -83,6 +83,35 @@ static bool filter_forks(int fd)
     return filter(fd, &(struct sock_fprog){sizeof(code) / sizeof(code[0]), code});
 }
 
+bool forks_watch(int fd, const pid_t *parents, size_t count)
+{
+    const uint32_t what = EVENT_AT + offsetof(struct proc_event, what),
+                   child = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_pid),
+                   group = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_tgid),
+                   parent = EVENT_AT + offsetof(struct proc_event, event_data.fork.parent_tgid);
+    const struct sock_filter is_process[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_FORK), 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, child),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, group),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, parent),
+    };
+    struct sock_filter code[sizeof(is_process) / sizeof(is_process[0]) + 2 * FORKS_PARENTS_MAX + 1];
+    unsigned short size = sizeof(is_process) / sizeof(is_process[0]);
+
+    memcpy(code, is_process, sizeof(is_process));
+    for (size_t i = 0; i < count && i < FORKS_PARENTS_MAX; i++) {
+        code[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                    htonl((uint32_t)parents[i]), 0, 1);
+        code[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    }
+    code[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+    return filter(fd, &(struct sock_fprog){size, code});
+}
+
 /* Reads one notice. 1: *out has it, 0: it is none or there is none, -1: some were lost. */
 static int read_notice(int fd, struct proc_event *out, bool *again)
 {

@@ -4,7 +4,8 @@
  * that came.
  *
  * They queue up in the kernel until execs_read or forks_read: a scan reads what came since the last
- * one, so that a host that starts many programs wakes nobody up.
+ * one, so that a host that starts many programs wakes nobody up. Who waits for notices of few
+ * processes has the kernel drop the others: forks_watch.
  *
  * Needs:   Linux 6.6, or CAP_NET_ADMIN before that; the host's own pid and user namespace.
  * Source:  the kernel's drivers/connector/cn_proc.c.
@@ -30,6 +31,12 @@ MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t w
 /* The same for processes that were started, not for threads. A host may start more of them than the
  * queue has room for: some hundreds between two readings. */
 MUST_CHECK int forks_open(void);
+enum { FORKS_PARENTS_MAX = 1000 };
+
+/* Only children of these processes are told of from now on; of more than FORKS_PARENTS_MAX, those
+ * of the first. False: nothing has changed. */
+MUST_CHECK bool forks_watch(int fd, const pid_t *parents, size_t count);
+
 MUST_CHECK bool forks_read(int fd, void (*each)(void *ctx, pid_t parent, pid_t child), void *ctx);
 
 #endif

@@ -330,6 +330,13 @@ static struct finder *open_engine_finder(struct engine *e)
     return finder_new(&settings);
 }
 
+static bool await_births(struct engine *e)
+{
+    const int fd = e->finder ? finder_births_fd(e->finder, 0) : -1;
+
+    return fd < 0 || engine_epoll_add(e, fd, e->finder);
+}
+
 struct engine *engine_new(const struct engine_settings *settings)
 {
     struct engine *e = calloc(1, sizeof(*e));
@@ -353,7 +360,8 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
         e->signal_fd < 0 || !engine_epoll_add(e, e->signal_fd, NULL) ||
-        (settings->messages_fd && !engine_epoll_add(e, settings->messages_fd, e))) {
+        (settings->messages_fd && !engine_epoll_add(e, settings->messages_fd, e)) ||
+        !await_births(e)) {
         engine_free(e);
         return NULL;
     }
@@ -453,16 +461,20 @@ static void end_target(struct engine *e, struct target *t)
 static bool handle_engine_events(struct engine *e, const struct epoll_event *events, int count,
                                  struct signalfd_siginfo *out_signal, enum engine_event *out)
 {
-    bool signalled = false, ordered = false;
+    bool signalled = false, ordered = false, births = false;
 
     for (int i = 0; i < count; i++) {
         if (!events[i].data.ptr)
             signalled = true;
         else if (events[i].data.ptr == e)
             ordered = true;
+        else if (events[i].data.ptr == e->finder)
+            births = true;
         else
             end_target(e, events[i].data.ptr);
     }
+    if (births) /* which may end targets that there are events of */
+        finder_births(e->finder, clock_mono_ns());
     signalled = signalled &&
                 read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
     *out = signalled ? ENGINE_SIGNAL : ENGINE_MESSAGES;

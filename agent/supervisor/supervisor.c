@@ -21,7 +21,7 @@
 #define FINDER_PART 0.75
 /* Of a core: what one sampler may take before there is another. */
 #define SAMPLER_CPU 0.5
-enum { EVENTS_MAX = 1 + 2 * SAMPLERS };
+enum { BIRTHS_AT = 1 + 2 * SAMPLERS, EVENTS_MAX };
 
 const struct service *supervisor_services(const struct supervisor *f)
 {
@@ -459,8 +459,11 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
         fds[2 + 2 * i] = (struct pollfd){
             .fd = sampler_process_runs(sampler) ? sampler->child.pidfd : -1, .events = POLLIN};
     }
+    fds[BIRTHS_AT] = (struct pollfd){.fd = finder_births_fd(f->finder, now_ns), .events = POLLIN};
     if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
         return false;
+    if (fds[BIRTHS_AT].revents)
+        finder_births(f->finder, clock_mono_ns());
     for (size_t i = 0; i < SAMPLERS; i++) {
         if (fds[1 + 2 * i].revents)
             hear(f, &f->samplers[i]);

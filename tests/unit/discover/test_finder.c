@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_finder.c - each process is looked at once for each program that it runs. */
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -590,6 +591,103 @@ static void scans_soon_for_a_while_after_it_found_a_process(void **state)
     end(&scene);
 }
 
+/* A process that is wanted, and its children are. */
+struct family {
+    pid_t parent, taken[4];
+    size_t takes;
+};
+
+static bool choose_family(void *ctx, pid_t pid, const struct proc_stat *stat,
+                          struct target_profile *out)
+{
+    const struct family *family = ctx;
+
+    (void)out;
+    return pid == family->parent || stat->parent == family->parent;
+}
+
+static void take_family(void *ctx, struct proc_id id, const struct target_profile *profile)
+{
+    struct family *family = ctx;
+
+    (void)profile;
+    assert_true(family->takes < 4);
+    family->taken[family->takes++] = id.pid;
+}
+
+static void lose_family(void *ctx, struct proc_id id)
+{
+    (void)ctx;
+    (void)id;
+}
+
+/* Forks a child for each byte that comes, which stays. */
+static void fork_when_told(int pipe_fd)
+{
+    char byte;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (read(pipe_fd, &byte, 1) == 1)
+        if (fork() == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)pause();
+        }
+    _exit(0);
+}
+
+static bool has_births(const struct finder *finder)
+{
+    struct pollfd set = {.fd = finder_births_fd(finder, 0), .events = POLLIN};
+
+    return poll(&set, 1, 0) == 1;
+}
+
+static void looks_at_once_at_a_child_of_one_that_was_taken(void **state)
+{
+    struct family family = {.takes = 0};
+    const struct finder_settings settings = {.choose = choose_family,
+                                             .choose_ctx = &family,
+                                             .take = take_family,
+                                             .lost = lose_family,
+                                             .ctx = &family,
+                                             .scan_ns = 3600 * NS_PER_S};
+    struct finder *finder = finder_new(&settings);
+    pid_t other;
+    int tell[2];
+
+    (void)state;
+    assert_non_null(finder);
+    if (finder_births_fd(finder, 0) < 0) {
+        finder_free(finder);
+        skip(); /* the kernel does not tell */
+    }
+    assert_int_equal(pipe(tell), 0);
+    family.parent = fork();
+    if (family.parent == 0) {
+        (void)close(tell[1]);
+        fork_when_told(tell[0]);
+    }
+    finder_scan(finder, clock_mono_ns());
+    assert_int_equal(family.takes, 1);
+    other = fork(); /* nobody is wanted there */
+    if (other == 0)
+        _exit(0);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_false(has_births(finder));
+    assert_int_equal(write(tell[1], "x", 1), 1);
+    AWAIT(has_births(finder));
+    finder_births(finder, clock_mono_ns());
+    assert_int_equal(family.takes, 2);
+    assert_int_equal(family.taken[0], family.parent);
+    assert_false(has_births(finder));
+    (void)kill(family.taken[1], SIGKILL);
+    (void)kill(family.parent, SIGKILL);
+    assert_int_equal(waitpid(family.parent, NULL, 0), family.parent);
+    (void)close(tell[0]);
+    (void)close(tell[1]);
+    finder_free(finder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -601,6 +699,7 @@ int main(void)
         cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
         cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
         cmocka_unit_test(scans_soon_for_a_while_after_it_found_a_process),
+        cmocka_unit_test(looks_at_once_at_a_child_of_one_that_was_taken),
         cmocka_unit_test(loses_nothing_while_it_can_open_no_file),
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
