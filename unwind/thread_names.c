@@ -6,9 +6,10 @@
 #include <string.h>
 
 enum {
-    LOOKS_MAX = 16,   /* of a sample at threads that are not new */
-    TURN_ROUNDS = 10, /* between two looks at a thread that may have slept */
-    WAIT_MAX = 512    /* samples between two looks for what was not found */
+    LOOKS_MAX = 16,     /* of a sample at threads that are not new */
+    TURN_ROUNDS = 10,   /* between two looks at a thread that may have slept */
+    WHOLE_ROUNDS = 100, /* between two looks from the interpreter on */
+    WAIT_MAX = 512      /* samples between two looks for what was not found */
 };
 
 /* Fetches what looks are likely to read, if the sample has not done so. */
@@ -48,19 +49,34 @@ static void take(struct thread_name *name, const char *text, uint64_t sample)
     name->changed = true;
 }
 
+/* True if the thread has the name that it had, as far as a short look can tell. */
+static bool has_same_name(const struct cpy_target *t, const struct reader *reader,
+                          const struct thread_name *name)
+{
+    return name->text && t->names.round - name->whole_round < WHOLE_ROUNDS &&
+           names_are_same(reader, &name->seen);
+}
+
 /* `again`: the same will be read in a later sample, so it is worth fetching beforehand. */
 static void look(struct cpy_target *t, const struct listed *thread, bool again)
 {
     const struct reader reader = target_reader(t);
     const struct interp *interp = &t->list.interps[thread->interp];
+    struct thread_name *name = &thread->cached->name;
 
     fetch_names(t);
-    thread->cached->name.round = t->names.round;
+    name->round = t->names.round;
     t->prefetch.now = &t->sets.names;
     t->prefetch.mem.once = !again;
-    take(&thread->cached->name,
-         names_read(&t->cache.names, &reader, interp->addr, interp->id, thread->words.thread_id),
-         t->cache.names.sample);
+    if (has_same_name(t, &reader, name)) {
+        name->ran = false;
+    } else {
+        name->whole_round = t->names.round;
+        take(name,
+             names_read(&t->cache.names, &reader, interp->addr, interp->id, thread->words.thread_id,
+                        &name->seen),
+             t->cache.names.sample);
+    }
     t->prefetch.mem.once = false;
 }
 

@@ -3,6 +3,7 @@
 #include "unwind/objects/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -98,16 +99,39 @@ static bool still_there(const struct reader *reader, const struct object_slot *t
 }
 
 const char *names_read(struct names *names, const struct reader *reader, cpy_addr interp,
-                       uint64_t interp_id, uint64_t ident)
+                       uint64_t interp_id, uint64_t ident, struct names_seen *seen)
 {
     const cpy_addr active = active_of(names, reader, interp, interp_id);
-    struct object_slot thread, name;
+    struct object_slot *thread = &seen->thread, *name = &seen->name;
+    uint32_t span;
 
     buf_reset(&names->text);
-    if (active == 0 || object_dict_find_int(reader, active, ident, &thread) != CPY_OK ||
-        thread.value == 0 || object_attribute(reader, thread.value, "_name", &name) != CPY_OK ||
-        name.value == 0 || object_read_str(reader, name.value, &names->text) != CPY_OK ||
-        !still_there(reader, &thread, &name))
+    seen->span = 0;
+    if (active == 0 || object_dict_find_int(reader, active, ident, thread) != CPY_OK ||
+        thread->value == 0 || object_attribute(reader, thread->value, "_name", name) != CPY_OK ||
+        name->value == 0 ||
+        object_read_str_span(reader, name->value, &names->text, &span) != CPY_OK)
         return NULL;
-    return buf_text(&names->text);
+    if (span <= sizeof(seen->bytes) &&
+        mem_read(reader->mem, name->value + reader->layout->unicode.length, seen->bytes, span) ==
+            CPY_OK)
+        seen->span = span;
+    if (still_there(reader, thread, name))
+        return buf_text(&names->text);
+    seen->span = 0;
+    return NULL;
+}
+
+bool names_are_same(const struct reader *reader, const struct names_seen *seen)
+{
+    cpy_addr thread = 0, name = 0;
+    unsigned char bytes[NAMES_SPAN_MAX];
+    const struct mem_range ranges[] = {
+        {seen->thread.at, &thread, sizeof(thread)},
+        {seen->name.at, &name, sizeof(name)},
+        {seen->name.value + reader->layout->unicode.length, bytes, seen->span}};
+
+    return seen->span > 0 && mem_read_ranges(reader->mem, ranges, 3) == CPY_OK &&
+           thread == seen->thread.value && name == seen->name.value &&
+           memcmp(bytes, seen->bytes, seen->span) == 0;
 }

@@ -39,6 +39,15 @@ struct names {
     struct buf text; /* owned: the name that was read last */
 };
 
+enum { NAMES_SPAN_MAX = 64 };
+
+/* Where a name was read: reading little of that again shows whether it is still the same. */
+struct names_seen {
+    struct object_slot thread, name; /* the Thread in the dict, and the name in the Thread */
+    uint32_t span;                   /* bytes of the str from its length on; 0: it is too long */
+    unsigned char bytes[NAMES_SPAN_MAX]; /* those */
+};
+
 void names_init(struct names *names);
 void names_finish(struct names *names);
 
@@ -46,7 +55,7 @@ void names_finish(struct names *names);
 void names_forget(struct names *names);
 
 /*
- * Reads the name of the thread whose Thread.ident is `ident` (a pthread_t).
+ * Reads the name of the thread whose Thread.ident is `ident` (a pthread_t), and notes where.
  *
  * Lends:  the name, until the next call; NULL: not known. It is that of one Thread object which
  *         threading had for this ident before and after its name was read.
@@ -54,6 +63,10 @@ void names_forget(struct names *names);
  * Cost:   about twelve reads, most of them at the same addresses for all threads.
  */
 const char *names_read(struct names *names, const struct reader *reader, cpy_addr interp,
-                       uint64_t interp_id, uint64_t ident);
+                       uint64_t interp_id, uint64_t ident, struct names_seen *seen);
+
+/* True if the thread still has that name. Not noticed is another one if its Thread keeps its
+ * attributes at another place by now. Cost: one read of three ranges. */
+bool names_are_same(const struct reader *reader, const struct names_seen *seen);
 
 #endif

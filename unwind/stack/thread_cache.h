@@ -12,6 +12,7 @@
 #include "base/pointer_table.h"
 #include "unwind/fast/prefetch.h"
 #include "unwind/fast/sched_idle.h"
+#include "unwind/objects/names.h"
 #include "unwind/stack/walk.h"
 
 enum { THREAD_CACHE_FRAMES_MAX = 1 << 18 }; /* frames of all threads of a target together */
@@ -46,13 +47,15 @@ struct cached_stack {
  *        tests/unit/unwind/test_thread_names.c: sees_that_a_thread_has_renamed_itself
  */
 struct thread_name {
-    char *text;     /* owned; NULL: not known */
-    bool looked;    /* it was looked for */
-    bool ran;       /* the thread may have run since then */
-    bool changed;   /* it is another since thread_names_get gave it */
-    uint64_t round; /* names.round of the last look */
-    uint64_t next;  /* not known: the sample in which it is looked for again, */
-    uint64_t wait;  /* and the samples between that and the look before */
+    char *text;             /* owned; NULL: not known */
+    bool looked;            /* it was looked for */
+    bool ran;               /* the thread may have run since then */
+    bool changed;           /* it is another since thread_names_get gave it */
+    uint64_t round;         /* names.round of the last look, */
+    uint64_t whole_round;   /* and of the last that read the name from the interpreter on */
+    struct names_seen seen; /* by that */
+    uint64_t next;          /* not known: the sample in which it is looked for again, */
+    uint64_t wait;          /* and the samples between that and the look before */
 };
 
 void thread_name_finish(struct thread_name *name);

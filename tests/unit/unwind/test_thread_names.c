@@ -132,6 +132,25 @@ static void sees_that_a_thread_has_renamed_itself(void **state)
     end(&s);
 }
 
+/* A short look reads where the name was: there it stays what it was. */
+static void sees_in_the_end_that_threading_has_the_thread_elsewhere(void **state)
+{
+    struct scene s;
+    int rounds = 0;
+
+    (void)state;
+    begin(&s, FEW);
+    (void)sample(&s);
+    s.threads[0] = threading_thread(s.p.fake, s.type, "moved");
+    put_active(&s);
+    do {
+        cpy_look_at_names(s.p.target);
+        (void)sample(&s);
+    } while (strcmp(seen(&s, 0)->name, "moved") != 0 && rounds++ < 200);
+    assert_name(&s, 0, "moved");
+    end(&s);
+}
+
 static void sees_in_the_end_that_a_sleeper_was_renamed(void **state)
 {
     enum { ROUNDS = 10 * FEW };
@@ -253,7 +272,7 @@ static void costs_the_same_beside_few_threads_and_many(void **state)
 
 static void looks_at_few_threads_a_sample(void **state)
 {
-    enum { LOOKS = 16, READS = 20 };
+    enum { LOOKS = 16, READS = 21 };
     struct scene s;
     char name[16];
     int samples = 0;
@@ -283,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_all_threads_in_the_first_sample),
         cmocka_unit_test(sees_that_a_thread_has_renamed_itself),
+        cmocka_unit_test(sees_in_the_end_that_threading_has_the_thread_elsewhere),
         cmocka_unit_test(sees_in_the_end_that_a_sleeper_was_renamed),
         cmocka_unit_test(gives_a_thread_no_name_of_another_that_had_its_state),
         cmocka_unit_test(finds_the_name_of_a_thread_that_registers_late),

@@ -14,6 +14,7 @@
 struct fixture {
     struct fake *fake;
     struct names names;
+    struct names_seen seen;
     cpy_addr interp, variable, type; /* `variable`: threading._active */
 };
 
@@ -59,7 +60,7 @@ static void import(struct fixture *f, const char *name_a, const char *name_b)
 
 static const char *name_in(struct fixture *f, uint64_t interp_id, uint64_t ident)
 {
-    return names_read(&f->names, &f->fake->reader, f->interp, interp_id, ident);
+    return names_read(&f->names, &f->fake->reader, f->interp, interp_id, ident, &f->seen);
 }
 
 static const char *name_of(struct fixture *f, uint64_t ident)
@@ -75,6 +76,44 @@ static void finds_the_name_of_each_thread(void **state)
     assert_string_equal(name_of(f, IDENT_A), "MainThread");
     assert_non_null(name_of(f, IDENT_B));
     assert_null(name_of(f, IDENT_B + 8));
+}
+
+/* A str that is put at the address of another, as when that is freed, is another. */
+static void sees_by_one_read_whether_a_name_is_the_same(void **state)
+{
+    struct fixture *f = *state;
+    const struct layout *l = &f->fake->layout;
+    cpy_addr text;
+    uint64_t reads;
+
+    assert_false(names_are_same(&f->fake->reader, &f->seen)); /* none was read */
+    import(f, "MainThread", "job 1");
+    assert_string_equal(name_of(f, IDENT_B), "job 1");
+    reads = f->fake->mem.reads;
+    assert_true(names_are_same(&f->fake->reader, &f->seen));
+    assert_int_equal(f->fake->mem.reads, reads + 1);
+    text = f->seen.name.value + l->unicode.ascii_data;
+    fake_put8(f->fake, text + 4, '2');
+    assert_false(names_are_same(&f->fake->reader, &f->seen));
+    assert_string_equal(name_of(f, IDENT_B), "job 2");
+    assert_true(names_are_same(&f->fake->reader, &f->seen));
+    fake_put64(f->fake, f->seen.name.at, fake_str(f->fake, "job 3"));
+    assert_false(names_are_same(&f->fake->reader, &f->seen));
+    assert_string_equal(name_of(f, IDENT_B), "job 3");
+    fake_put64(f->fake, f->seen.thread.at, threading_thread(f->fake, f->type, "job 3"));
+    assert_false(names_are_same(&f->fake->reader, &f->seen));
+    assert_null(name_of(f, IDENT_B + 8));
+    assert_false(names_are_same(&f->fake->reader, &f->seen));
+}
+
+static void does_not_compare_a_long_name(void **state)
+{
+    struct fixture *f = *state;
+
+    import(f, "MainThread",
+           "a name of a thread that is so long that it takes more than there is room");
+    assert_non_null(name_of(f, IDENT_B));
+    assert_false(names_are_same(&f->fake->reader, &f->seen));
 }
 
 static void knows_no_name_of_a_thread_that_threading_has_not(void **state)
@@ -200,6 +239,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(finds_the_name_of_each_thread),
+        TEST(sees_by_one_read_whether_a_name_is_the_same),
+        TEST(does_not_compare_a_long_name),
         TEST(knows_no_name_of_a_thread_that_threading_has_not),
         TEST(looks_ever_more_rarely_for_a_module_that_is_not_there),
         TEST(looks_for_the_dict_again_where_the_module_has_another),
