@@ -216,7 +216,8 @@ def test_each_planned_run_has_a_bar_and_names_a_program():
     for program, placement, _, _, _ in run.PLAN:
         assert program in programs.RECIPES
         for minor in (8, 11, 15):
-            promised = placement != "pinned" and (program not in limits.MORE or minor >= 14)
+            promised = placement in limits.MOVABLE + ("moved",) and (program not in limits.MORE or minor >= 14)
+            promised |= (program, placement) == ("sleepers", "plain")  # it stands still
             assert ("impossible" in limits.of(program, minor, placement)) == promised
     assert limits.of("edges", 11, "apart")["impossible"] == (0.0, "0")
     assert limits.of("edges", 10, "apart")["impossible"][0] == 20e-6
