@@ -138,11 +138,12 @@ struct started_look {
 static void give_to_started(void *ctx, const char *name, uint64_t start, uint64_t ns)
 {
     const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)ns};
-    const struct service_tag tag = {.pid = 0};
     const struct started_look *look = ctx;
     struct service *service = look->service;
+    struct service_tag tag = {.pid = 0};
+    char since[SERVICE_SINCE_MAX];
 
-    (void)start;
+    tag.since = service_since(service, start, clock_mono_ns(), since);
     pprof_add(service->profile, service_class_row(service, CPU_CHILDREN, name, &tag), values);
     look->engine->stats.cpu.ns[CPU_CHILDREN] += ns;
 }

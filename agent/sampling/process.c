@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/idle.h"
@@ -309,28 +308,13 @@ struct child_look {
     uint64_t now_ns;
 };
 
-/* When a child was started, if that was before the interval; else "". */
-static void write_since(const struct child_look *look, uint64_t start, char out[32])
-{
-    const struct service *service = look->process->service;
-    const uint64_t age_ns = start ? proc_age_ns(start) : 0,
-                   ran_ns = look->now_ns - service->start_ns;
-    const time_t began =
-        (time_t)((service->start_utc_ns + (int64_t)ran_ns - (int64_t)age_ns) / (int64_t)NS_PER_S);
-    struct tm tm;
-
-    out[0] = '\0';
-    if (age_ns > ran_ns && gmtime_r(&began, &tm))
-        (void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 /* Some of the time of children that nobody sampled; see children_told. */
 static void give_to_children(void *ctx, const char *name, uint64_t start, uint64_t ns)
 {
     const struct child_look *look = ctx;
     struct process *p = look->process;
     struct service_tag tag = tag_of(p);
-    char since[32];
+    char since[SERVICE_SINCE_MAX];
 
     if (!name) {
         ns -= cpu_attribution_divide(&p->child_tails,
@@ -340,8 +324,7 @@ static void give_to_children(void *ctx, const char *name, uint64_t start, uint64
     }
     if (ns == 0)
         return;
-    write_since(look, start, since);
-    tag.since = since[0] ? since : NULL;
+    tag.since = service_since(p->service, start, look->now_ns, since);
     give_cpu(p, CPU_CHILDREN, service_class_row(p->service, CPU_CHILDREN, name, &tag), ns);
 }
 

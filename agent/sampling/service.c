@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "pprof/feed.h"
@@ -407,6 +408,20 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
         return service_stack_row(service, &stack, thread, tag);
     service->overflow++;
     return service->overflow_row;
+}
+
+const char *service_since(const struct service *service, uint64_t start, uint64_t now_ns,
+                          char out[SERVICE_SINCE_MAX])
+{
+    const uint64_t age_ns = start ? proc_age_ns(start) : 0, ran_ns = now_ns - service->start_ns;
+    const time_t began =
+        (time_t)((service->start_utc_ns + (int64_t)ran_ns - (int64_t)age_ns) / (int64_t)NS_PER_S);
+    struct tm tm;
+
+    return age_ns > ran_ns && gmtime_r(&began, &tm) &&
+                   strftime(out, SERVICE_SINCE_MAX, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0
+               ? out
+               : NULL;
 }
 
 uint32_t service_class_row(struct service *service, enum cpu_class class, const char *detail,

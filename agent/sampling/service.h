@@ -165,6 +165,13 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
 uint32_t service_class_row(struct service *service, enum cpu_class class, const char *detail,
                            const struct service_tag *tag);
 
+enum { SERVICE_SINCE_MAX = 32 };
+
+/* When a process was started (clock ticks after boot; 0: not known), for service_tag.since: `out`
+ * if that was before the interval; else NULL. */
+const char *service_since(const struct service *service, uint64_t start, uint64_t now_ns,
+                          char out[SERVICE_SINCE_MAX]);
+
 /* A stack of frames and of what stands for none, put together piece by piece, leaf first. */
 struct service_stack {
     uint32_t *locations; /* borrowed: room for SERVICE_DEPTH_MAX */

@@ -189,6 +189,8 @@ def test_all_that_a_command_has_used_is_in_a_recording(pystrobe, tmp_path):
     assert profiles.is_within(of_frame(found, "burn"), (SECOND_NS // 2, SECOND_NS // 2), 0.1), done.stderr
     assert of_frame(found, "<CPU of children that ended unseen>") >= 0.9 * used_ns[0]
     assert of_frame(found, "sh") >= 0.9 * used_ns[0]
+    shells = [sample for profile in found for sample in profile["samples"] if sample["stack"][0]["func"] == "sh"]
+    assert shells and all("since" in sample["labels"] for sample in shells)  # it was there before any Python
 
 
 def test_all_that_a_command_has_used_is_in_the_profiles_of_exec(pystrobe, tmp_path):
