@@ -40,11 +40,16 @@
 
 #define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
 
+#define BIRTH_NS \
+    (3 * NS_PER_MS) /* in which a child executes another program, if it was made for that */
+
 #define SOON_PART 0.3 /* of the limit, for scans while processes come: samples need the rest */
 
 /* What one scan does at most: the samples of others wait for it. To look at processes once more
  * leaves room for those that are new or run another program, which are to be found at once. */
 enum { LOOKS_MAX = 500, LOOKS_AGAIN_MAX = 400, TAKES_MAX = 32 };
+
+enum { BIRTHS_MAX = 64 }; /* of more that wait to be looked at, scans find the others */
 
 /* Where no more numbers were handed out, these are looked up instead of reading all of /proc: 0.4
  * us for one that is a thread's or nobody's any more; the directory takes 2.5 us a process. */
@@ -72,9 +77,12 @@ struct finder {
     bool overrun;            /* the kernel could not tell of all execs since the last poll */
     int execs_fd;            /* owned; -1: none */
     int births_fd;           /* owned; -1: none */
-    uint64_t next_births_ns; /* monotonic: births are not looked at before */
-    bool watch_changed;      /* other processes are taken than births_fd tells of */
-    int census_fd;           /* owned; -1: none */
+    uint64_t next_births_ns; /* monotonic: births are not heard of before */
+    pid_t births[BIRTHS_MAX];
+    size_t birth_count;
+    uint64_t births_due_ns;    /* monotonic: when they are looked at; UINT64_MAX: there are none */
+    bool watch_changed;        /* other processes are taken than births_fd tells of */
+    int census_fd;             /* owned; -1: none */
     struct proc_census census; /* of the last scan, */
     pid_t newest_before;       /* and of the one before that */
     uint64_t next_whole_ns;
@@ -109,6 +117,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
     f->births_fd = settings->polls || settings->only ? -1 : open_births();
+    f->births_due_ns = UINT64_MAX;
     f->census_fd =
         namespaces_have_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
     return f;
@@ -116,7 +125,7 @@ struct finder *finder_new(const struct finder_settings *settings)
 
 uint64_t finder_next_ns(const struct finder *f)
 {
-    return f->next_scan_ns;
+    return f->births_due_ns < f->next_scan_ns ? f->births_due_ns : f->next_scan_ns;
 }
 
 void finder_stats(const struct finder *f, struct finder_stats *out)
@@ -717,24 +726,33 @@ int finder_births_fd(const struct finder *f, uint64_t now_ns)
     return now_ns < f->next_births_ns ? -1 : f->births_fd;
 }
 
-static void look_at_birth(void *ctx, pid_t parent, pid_t child)
+static void note_birth(void *ctx, pid_t parent, pid_t child)
 {
-    const struct scan *scan = ctx;
+    struct finder *f = ctx;
 
     (void)parent;
-    if (child != scan->finder->self)
-        visit_proc_entry(scan->finder, child, 0, scan->now_ns);
+    if (f->birth_count < BIRTHS_MAX && child != f->self)
+        f->births[f->birth_count++] = child;
 }
 
-void finder_births(struct finder *f, uint64_t now_ns)
+void finder_hear_births(struct finder *f, uint64_t now_ns)
+{
+    if (!forks_read(f->births_fd, note_birth, f))
+        f->next_whole_ns = 0; /* some were lost */
+    if (f->birth_count > 0 && f->births_due_ns == UINT64_MAX)
+        f->births_due_ns = now_ns + BIRTH_NS;
+}
+
+static void look_at_births(struct finder *f, uint64_t now_ns)
 {
     const double before_ns = used_ns();
-    struct scan scan = {f, now_ns};
 
     f->looks = f->takes = 0;
     f->polls = false;
-    if (!forks_read(f->births_fd, look_at_birth, &scan))
-        f->next_whole_ns = 0; /* some were lost */
+    for (size_t i = 0; i < f->birth_count; i++)
+        visit_proc_entry(f, f->births[i], 0, now_ns);
+    f->birth_count = 0;
+    f->births_due_ns = UINT64_MAX;
     if (f->takes > 0)
         f->soon_until_ns = now_ns + SOON_FOR_NS;
     watch_taken(f);
@@ -758,6 +776,16 @@ void finder_scan(struct finder *f, uint64_t now_ns)
     watch_taken(f);
     f->cpu_ns += (used_ns() - before_ns - f->looks_ns - f->cpu_ns) * CPU_WEIGHT;
     end_scan(f, now_ns);
+}
+
+bool finder_run(struct finder *f, uint64_t now_ns)
+{
+    if (now_ns >= f->births_due_ns)
+        look_at_births(f, now_ns);
+    if (now_ns < f->next_scan_ns)
+        return false;
+    finder_scan(f, now_ns);
+    return true;
 }
 
 static void ignore_dropped_candidate(void *ctx, struct candidate *c)

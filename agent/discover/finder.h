@@ -6,8 +6,9 @@
  * finder.h - finds the processes that match the rules, and keeps the state of each.
  *
  * The kernel reports the children of processes that were taken, and wakes up who waits for
- * finder_births_fd: they are looked at at once. Where it does not, and for those whose parents are
- * not wanted: for two seconds after a scan that found a process to sample, scans come each 20 ms,
+ * finder_births_fd: they are looked at some milliseconds later, when those that were started to
+ * execute another program have done so. Where it does not, and for those whose parents are not
+ * wanted: for two seconds after a scan that found a process to sample, scans come each 20 ms,
  * or more rarely so that they take at most 0.3 of the limit: who has started one may start others,
  * and these may be over soon.
  *
@@ -21,7 +22,7 @@
  * The finder never reads a process's memory: the receiver of `take` opens and samples the process,
  * here or in another process, and reports the result.
  *
- * Shape:   finder_new; finder_scan whenever finder_next_ns is over; for each process that was taken
+ * Shape:   finder_new; finder_run whenever finder_next_ns is over; for each process that was taken
  *          finder_put_off or finder_ended; finder_free.
  * Threads: one.
  */
@@ -92,16 +93,19 @@ void finder_limit(struct finder *finder, double share);
 /* Scans now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
 
+/* Looks at those that were started a while ago; scans if that is due. True: it has scanned. */
+bool finder_run(struct finder *finder, uint64_t now_ns);
+
 /*
  * Readable when a process that was taken has started another; -1: the kernel does not tell, or so
  * many were started that to look at them takes more than finder_limit leaves: scans find those.
  */
 int finder_births_fd(const struct finder *finder, uint64_t now_ns);
 
-/* Looks at those that were started, once that is readable. */
-void finder_births(struct finder *finder, uint64_t now_ns);
+/* To be called once that is readable: notes those that were started. */
+void finder_hear_births(struct finder *finder, uint64_t now_ns);
 
-/* When the next scan is due (monotonic); 0: at once. */
+/* When finder_run is due (monotonic); 0: at once. */
 uint64_t finder_next_ns(const struct finder *finder);
 
 /* A process that was taken cannot be sampled now: `take` is called again later, with backoff. With

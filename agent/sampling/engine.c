@@ -474,7 +474,7 @@ static bool handle_engine_events(struct engine *e, const struct epoll_event *eve
             end_target(e, events[i].data.ptr);
     }
     if (births) /* which may end targets that there are events of */
-        finder_births(e->finder, clock_mono_ns());
+        finder_hear_births(e->finder, clock_mono_ns());
     signalled = signalled &&
                 read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
     *out = signalled ? ENGINE_SIGNAL : ENGINE_MESSAGES;
@@ -546,8 +546,8 @@ static enum engine_event run_engine_loop(struct engine *e, uint64_t deadline_ns,
             return ENGINE_DEADLINE;
         if (now_ns >= next_scan_ns(e)) {
             unpin_cpu(e);
-            finder_scan(e->finder, clock_mono_ns());
-            engine_look_at_started(e);
+            if (finder_run(e->finder, clock_mono_ns()))
+                engine_look_at_started(e);
             now_ns = clock_mono_ns();
         }
         until = tick_all(e, now_ns);

@@ -463,7 +463,7 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
     if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
         return false;
     if (fds[BIRTHS_AT].revents)
-        finder_births(f->finder, clock_mono_ns());
+        finder_hear_births(f->finder, clock_mono_ns());
     for (size_t i = 0; i < SAMPLERS; i++) {
         if (fds[1 + 2 * i].revents)
             hear(f, &f->samplers[i]);
@@ -489,7 +489,7 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
         if (now_ns >= finder_next_ns(f->finder))
-            finder_scan(f->finder, now_ns);
+            (void)finder_run(f->finder, now_ns);
         if (now_ns >= f->look_ns)
             supervisor_look(f, now_ns);
         if (now_ns >= f->budget_ns)

@@ -652,6 +652,7 @@ static void looks_at_once_at_a_child_of_one_that_was_taken(void **state)
                                              .ctx = &family,
                                              .scan_ns = 3600 * NS_PER_S};
     struct finder *finder = finder_new(&settings);
+    const uint64_t now_ns = clock_mono_ns();
     pid_t other;
     int tell[2];
 
@@ -667,7 +668,8 @@ static void looks_at_once_at_a_child_of_one_that_was_taken(void **state)
         (void)close(tell[1]);
         fork_when_told(tell[0]);
     }
-    finder_scan(finder, clock_mono_ns());
+    finder_scan(finder, now_ns);
+    finder_scan(finder, now_ns + 3 * NS_PER_S); /* soon is over */
     assert_int_equal(family.takes, 1);
     other = fork(); /* nobody is wanted there */
     if (other == 0)
@@ -676,7 +678,10 @@ static void looks_at_once_at_a_child_of_one_that_was_taken(void **state)
     assert_false(has_births(finder));
     assert_int_equal(write(tell[1], "x", 1), 1);
     AWAIT(has_births(finder));
-    finder_births(finder, clock_mono_ns());
+    finder_hear_births(finder, now_ns);
+    assert_int_equal(family.takes, 1); /* it may be made to execute another program */
+    assert_true(finder_next_ns(finder) > now_ns && finder_next_ns(finder) < now_ns + NS_PER_S);
+    assert_false(finder_run(finder, finder_next_ns(finder)));
     assert_int_equal(family.takes, 2);
     assert_int_equal(family.taken[0], family.parent);
     assert_false(has_births(finder));
