@@ -119,8 +119,9 @@ struct cpy_options {
 };
 
 /*
- * Layers that only save time: without them samples give the same, and cost more.
- * unwind/fast/README.md says what each one saves.
+ * Layers that only save time: without them samples of a program that stands still give the same,
+ * and cost more. unwind/fast/README.md says what each one saves, and what a program that runs
+ * loses.
  */
 enum cpy_layer {
     CPY_LAYER_PREDICTION = 1 << 0, /* what a sample will read is fetched with one system call */

@@ -25,12 +25,6 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
     return count;
 }
 
-/* True if the thread has slept since its stack was read. */
-static bool slept_since_read(const struct cpy_target *t, struct cached *cached)
-{
-    return target_uses(t, CPY_LAYER_SLEEPERS) && sched_idle_since_read(&cached->sched_idle);
-}
-
 /* True if a thread may go on running, as it did when it was asked last. */
 static bool ran_lately(const struct cached *cached)
 {
@@ -50,7 +44,7 @@ static void ask_some(struct cpy_target *t, bool asks)
         cached->asked = asks && ran_lately(cached);
         if (!cached->asked)
             continue;
-        cached->sleeps = slept_since_read(t, cached);
+        cached->sleeps = sched_idle_since_read(&cached->sched_idle);
         if (cached->counted_ns > 0 && cached->sched_idle.cpu_ns > cached->counted_ns)
             used_ns += cached->sched_idle.cpu_ns - cached->counted_ns;
         running += (cached->out.status & CPY_STATUS_CPU) != 0;
@@ -72,8 +66,8 @@ static void find_sleepers(struct cpy_target *t)
     for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
         if (!cached->asked)
-            cached->sleeps =
-                asks && (t->list.asks_all ? slept_since_read(t, cached) : cached->sched_idle.read);
+            cached->sleeps = asks && (t->list.asks_all ? sched_idle_since_read(&cached->sched_idle)
+                                                       : cached->sched_idle.read);
         cached->sleeps = cached->sleeps && cached->whole && !cached->out.torn;
         cached->set.state_only = cached->sleeps;
         if (target_follows(t, cached->out.tid))
@@ -127,7 +121,8 @@ static void mark_runners(struct cpy_target *t)
         t->list.threads[t->gil_skip.ran[i]].ran = false;
     t->gil_skip.ran_count = 0;
     for (size_t i = 0; i < t->list.interp_count; i++)
-        if (!slept_since_read(t, t->list.threads[t->list.interps[i].runner].cached))
+        if (!target_uses(t, CPY_LAYER_SLEEPERS) ||
+            !sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
             mark(t, t->list.interps[i].runner);
 }
 

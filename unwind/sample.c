@@ -697,10 +697,10 @@ static bool avoid_runner(struct cpy_target *t)
 
 bool cpy_pin_cpu(struct cpy_target *t)
 {
-    const bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
+    bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
 
     t->running.wake.woke_ns = 0;
-    if (!target_uses(t, CPY_LAYER_PINNING) || (!avoid_runner(t) && (!pays || !go_to_runner(t)))) {
+    if (!avoid_runner(t) && (!pays || !go_to_runner(t))) {
         cpu_pin_release(&t->cpu_pin);
         return false;
     }

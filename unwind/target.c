@@ -156,6 +156,7 @@ void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)
     cpu_pin_finish(&t->cpu_pin);
     cpu_pin_init(&t->cpu_pin, target_uses(t, CPY_LAYER_PINNING) ? t->process.proc_fd : -1);
     t->prefetch.off = !target_uses(t, CPY_LAYER_PREDICTION);
+    t->tasks.all_memos.off = t->tasks.awaiter_memos.off = !target_uses(t, CPY_LAYER_MEMO);
     forget_made(t);
 }
 

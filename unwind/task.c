@@ -363,9 +363,8 @@ static bool find_cached(struct cpy_target *t, const struct task_group *group, cp
                         struct cpy_task *out)
 {
     const bool running = addr == group->running;
-    const struct cached_task *cached = group->consistent && target_uses(t, CPY_LAYER_MEMO)
-                                           ? memo_find(group->memos, key_of(group, addr, running))
-                                           : NULL;
+    const struct cached_task *cached =
+        group->consistent ? memo_find(group->memos, key_of(group, addr, running)) : NULL;
 
     if (!cached || (!running && cached->generation != group->generation))
         return false;
@@ -420,8 +419,7 @@ static enum cpy_rc try_often(struct cpy_target *t, const struct task_group *grou
     uint64_t generation = 0;
     enum cpy_rc rc = CPY_RACED;
 
-    if (target_uses(t, CPY_LAYER_MEMO))
-        memo_record(group->memos, group->thread, t->found.layout.asyncio.thread_size);
+    memo_record(group->memos, group->thread, t->found.layout.asyncio.thread_size);
     for (int tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
         if (tries > 0) {
             memo_discard(group->memos);

@@ -26,12 +26,11 @@ static enum cpy_rc read_list(struct cpy_target *t, const struct task_group *grou
     const struct memo_key key = {head, head};
     struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc = CPY_RACED;
-    void *nodes = target_uses(t, CPY_LAYER_MEMO) ? memo_find(group->memos, key) : NULL;
+    void *nodes = memo_find(group->memos, key);
 
     if (nodes)
         return tasklist_take(list, nodes);
-    if (target_uses(t, CPY_LAYER_MEMO))
-        memo_record(group->memos, 0, 0);
+    memo_record(group->memos, 0, 0);
     for (int tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
         if (tries > 0) {
             memo_discard(group->memos);

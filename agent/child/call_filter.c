@@ -60,8 +60,7 @@ struct filter {
 /* Of 64 bits of an argument the lower 32 and the upper 32, as they lie in memory. */
 enum half { LOWER, UPPER };
 
-#define WRITES   ((uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)))
-#define ANY_FLAG UINT32_MAX
+#define WRITES ((uint32_t)(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY)))
 
 static void add(struct filter *filter, struct sock_filter instruction)
 {
@@ -189,9 +188,9 @@ bool call_filter_install(const void *open_how)
     program.len = filter.size;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
-    /* Before Linux 5.16 a filter makes memory slower without that flag, against code that is not
-     * ours and runs in our process, of which there is none. A service manager may refuse the call,
-     * and not the older one. */
+    /* The flag: before Linux 5.16 a filter otherwise turns on a mitigation that slows down memory
+     * reads, and that only a process needs which runs code that it does not trust. prctl does the
+     * same without the flag; a service manager may allow it and refuse seccomp. */
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
                    &program) == 0 ||
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;

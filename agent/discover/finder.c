@@ -40,8 +40,7 @@
 
 #define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
 
-#define BIRTH_NS \
-    (3 * NS_PER_MS) /* in which a child executes another program, if it was made for that */
+#define BIRTH_NS (3 * NS_PER_MS) /* most children that execute a program have done so by then */
 
 #define SOON_PART 0.3 /* of the limit, for scans while processes come: samples need the rest */
 
@@ -64,23 +63,23 @@ struct finder {
     uint64_t since; /* clock ticks after boot: of what began later, all CPU time counts */
     uint64_t scan;  /* counts scans */
     uint64_t next_scan_ns;
-    uint64_t next_poll_ns;   /* for execs: not in each of the scans that catch up or come soon */
-    uint64_t soon_until_ns;  /* until then scans come soon */
-    bool polls;              /* this scan looks for them */
-    double share;            /* of a core, that scans may take; 0: no limit */
-    double cpu_ns;           /* that one scan takes, but for looks: */
-    double looks_ns;         /* that those of this scan took, which are due at their time anyway */
-    unsigned looks, takes;   /* of this scan */
-    bool behind;             /* there was more to do than one scan may */
-    unsigned warned;         /* of which obstacles, a bit each */
-    bool warned_short;       /* of a lack of descriptors or memory */
-    bool overrun;            /* the kernel could not tell of all execs since the last poll */
-    int execs_fd;            /* owned; -1: none */
-    int births_fd;           /* owned; -1: none */
-    uint64_t next_births_ns; /* monotonic: births are not heard of before */
-    pid_t births[BIRTHS_MAX];
+    uint64_t next_poll_ns;    /* for execs: not in each of the scans that catch up or come soon */
+    uint64_t soon_until_ns;   /* until then scans come soon */
+    bool polls;               /* this scan looks for them */
+    double share;             /* of a core, that scans may take; 0: no limit */
+    double cpu_ns;            /* that one scan takes, but for looks: */
+    double looks_ns;          /* that those of this scan took, which are due at their time anyway */
+    unsigned looks, takes;    /* of this scan */
+    bool behind;              /* there was more to do than one scan may */
+    unsigned warned;          /* of which obstacles, a bit each */
+    bool warned_short;        /* of a lack of descriptors or memory */
+    bool overrun;             /* the kernel could not tell of all execs since the last poll */
+    int execs_fd;             /* owned; -1: none */
+    int births_fd;            /* owned; -1: none */
+    uint64_t next_births_ns;  /* monotonic: births_fd is not read before */
+    pid_t births[BIRTHS_MAX]; /* processes that were started, and are to be looked at */
     size_t birth_count;
-    uint64_t births_due_ns;    /* monotonic: when they are looked at; UINT64_MAX: there are none */
+    uint64_t births_due_ns;    /* monotonic: when that is; UINT64_MAX: there are none */
     bool watch_changed;        /* other processes are taken than births_fd tells of */
     int census_fd;             /* owned; -1: none */
     struct proc_census census; /* of the last scan, */
@@ -95,7 +94,7 @@ struct reconsidered {
     bool (*holds)(void *ctx, struct proc_id id, const struct target_profile *profile);
 };
 
-/* Opened so that nothing is told of: nobody is taken yet. */
+/* Reports no child yet, as no process is taken. -1: the kernel does not report. */
 static int open_births(void)
 {
     const int fd = forks_open();

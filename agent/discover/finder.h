@@ -22,7 +22,7 @@
  * The finder never reads a process's memory: the receiver of `take` opens and samples the process,
  * here or in another process, and reports the result.
  *
- * Shape:   finder_new; finder_run whenever finder_next_ns is over; for each process that was taken
+ * Shape:   finder_new; finder_run when finder_next_ns is over; for each process that was taken
  *          finder_put_off or finder_ended; finder_free.
  * Threads: one.
  */
@@ -93,7 +93,7 @@ void finder_limit(struct finder *finder, double share);
 /* Scans now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
 
-/* Looks at those that were started a while ago; scans if that is due. True: it has scanned. */
+/* Does what is due: looks at processes whose start was heard of, scans. True: it has scanned. */
 bool finder_run(struct finder *finder, uint64_t now_ns);
 
 /*

@@ -34,7 +34,7 @@
 struct exec_profiler {
     pid_t root;                  /* it profiles the descendants of this process */
     pid_t command;               /* if the profiler is its parent; else 0 */
-    bool first;                  /* it is none that was started again */
+    bool first;                  /* false: one before it was lost */
     struct heartbeat *heartbeat; /* its turns must count on, or the profiler counts as hung */
 };
 

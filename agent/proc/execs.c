@@ -22,6 +22,9 @@ enum {
     QUEUE_BYTES = 1 << 20
 };
 
+/* Instructions that filters of forks begin with. */
+enum { ANSWER_BEGIN = 3, FORKS_BEGIN = 7 };
+
 /* Asks the kernel to send notices. */
 static bool subscribe(int fd)
 {
@@ -62,34 +65,14 @@ static bool filter_execs(int fd)
     return filter(fd, &(struct sock_fprog){sizeof(code) / sizeof(code[0]), code});
 }
 
-/* Takes new processes, but not new threads, and the kernel's answer. */
-static bool filter_forks(int fd)
+/* Begins a filter: drops all but notices of new processes; those of new threads, too. Gives the
+ * size so far. */
+static unsigned short begin_forks(struct sock_filter *code)
 {
     const uint32_t what = EVENT_AT + offsetof(struct proc_event, what),
                    child = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_pid),
                    group = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_tgid);
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_NONE), 5, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_FORK), 0, 5),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, child),
-        BPF_STMT(BPF_MISC | BPF_TAX, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, group),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-
-    return filter(fd, &(struct sock_fprog){sizeof(code) / sizeof(code[0]), code});
-}
-
-bool forks_watch(int fd, const pid_t *parents, size_t count)
-{
-    const uint32_t what = EVENT_AT + offsetof(struct proc_event, what),
-                   child = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_pid),
-                   group = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_tgid),
-                   parent = EVENT_AT + offsetof(struct proc_event, event_data.fork.parent_tgid);
-    const struct sock_filter is_process[] = {
+    const struct sock_filter begin[FORKS_BEGIN] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_FORK), 0, 4),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, child),
@@ -97,12 +80,34 @@ bool forks_watch(int fd, const pid_t *parents, size_t count)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, group),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, parent),
     };
-    struct sock_filter code[sizeof(is_process) / sizeof(is_process[0]) + 2 * FORKS_PARENTS_MAX + 1];
-    unsigned short size = sizeof(is_process) / sizeof(is_process[0]);
 
-    memcpy(code, is_process, sizeof(is_process));
+    memcpy(code, begin, sizeof(begin));
+    return FORKS_BEGIN;
+}
+
+/* Takes new processes and the kernel's answer. */
+static bool filter_forks(int fd)
+{
+    struct sock_filter code[ANSWER_BEGIN + FORKS_BEGIN + 1] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, EVENT_AT + offsetof(struct proc_event, what)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_NONE), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    unsigned short size = ANSWER_BEGIN;
+
+    size += begin_forks(code + size);
+    code[size++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    return filter(fd, &(struct sock_fprog){size, code});
+}
+
+bool forks_watch(int fd, const pid_t *parents, size_t count)
+{
+    const uint32_t parent = EVENT_AT + offsetof(struct proc_event, event_data.fork.parent_tgid);
+    struct sock_filter code[FORKS_BEGIN + 2 + 2 * FORKS_PARENTS_MAX];
+    unsigned short size = begin_forks(code);
+
+    code[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, parent);
     for (size_t i = 0; i < count && i < FORKS_PARENTS_MAX; i++) {
         code[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
                                                     htonl((uint32_t)parents[i]), 0, 1);

@@ -31,12 +31,12 @@ MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t w
 /* The same for processes that were started, not for threads. A host may start more of them than the
  * queue has room for: some hundreds between two readings. */
 MUST_CHECK int forks_open(void);
+MUST_CHECK bool forks_read(int fd, void (*each)(void *ctx, pid_t parent, pid_t child), void *ctx);
+
 enum { FORKS_PARENTS_MAX = 1000 };
 
-/* Only children of these processes are told of from now on; of more than FORKS_PARENTS_MAX, those
- * of the first. False: nothing has changed. */
+/* From now on only children of these processes are reported; if there are more than
+ * FORKS_PARENTS_MAX, those of the first. False: nothing has changed. */
 MUST_CHECK bool forks_watch(int fd, const pid_t *parents, size_t count);
-
-MUST_CHECK bool forks_read(int fd, void (*each)(void *ctx, pid_t parent, pid_t child), void *ctx);
 
 #endif

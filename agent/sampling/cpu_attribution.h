@@ -43,10 +43,10 @@ MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uin
 
 /*
  * Leaves out what it waited for a CPU. The kernel does not tell a thread that runs from one that
- * waits, but it counts both times: while it used `cpu_ns` it waited for `wait_ns`, of which samples
- * may have seen it. A thread that is
- * woken up waits, as long as an idle CPU takes to come back, with the stack with which it slept;
- * if it works for less than that, more of its time would go there than it has used there.
+ * waits, but it counts both times: it used `cpu_ns`, and waited for `wait_ns` in which a sample may
+ * have seen it. A thread that is woken up waits, as long as an idle CPU takes to come back, with
+ * the stack with which it slept; if it works for less than that, more of its time would go there
+ * than it has used there.
  */
 void cpu_attribution_leave_waits(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns,
                                  uint64_t wait_ns);

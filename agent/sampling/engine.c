@@ -461,7 +461,7 @@ static void end_target(struct engine *e, struct target *t)
 static bool handle_engine_events(struct engine *e, const struct epoll_event *events, int count,
                                  struct signalfd_siginfo *out_signal, enum engine_event *out)
 {
-    bool signalled = false, ordered = false, births = false;
+    bool signalled = false, ordered = false;
 
     for (int i = 0; i < count; i++) {
         if (!events[i].data.ptr)
@@ -469,12 +469,10 @@ static bool handle_engine_events(struct engine *e, const struct epoll_event *eve
         else if (events[i].data.ptr == e)
             ordered = true;
         else if (events[i].data.ptr == e->finder)
-            births = true;
+            finder_hear_births(e->finder, clock_mono_ns());
         else
             end_target(e, events[i].data.ptr);
     }
-    if (births) /* which may end targets that there are events of */
-        finder_hear_births(e->finder, clock_mono_ns());
     signalled = signalled &&
                 read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
     *out = signalled ? ENGINE_SIGNAL : ENGINE_MESSAGES;

@@ -47,8 +47,9 @@ struct engine {
 /* Counts what children of settings.parent used that were not sampled. */
 void engine_look_at_started(struct engine *engine);
 
-/* The interpreter that a process has from its parent: that is sampled, has forked it, and it has
- * executed nothing since. NULL: there is none. Cost: two reads of its stat file. */
+/* The parent of a process, if the parent is sampled and the process is a fork of it that has not
+ * executed a program: their interpreters are at the same addresses. Otherwise NULL. Cost: two reads
+ * of the stat file of the process. */
 const struct cpy_target *engine_forked_from(const struct engine *engine, pid_t pid);
 
 /* Wakes the loop when `fd` is readable; `what` is the data of its epoll event. False: out of

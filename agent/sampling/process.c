@@ -128,7 +128,7 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 
     if (!thread->counts)
         return 0;
-    unseen = thread->unseen_wait_ns - thread->committed_unseen_wait_ns;
+    unseen = thread->times.unseen_wait_ns - thread->committed.unseen_wait_ns;
     cpu_attribution_leave_waits(&thread->cpu_attribution, took,
                                 unseen < waited ? waited - unseen : 0);
     if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
@@ -137,7 +137,6 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
         add_wait(p, service_class_row(p->service, unseen_class(p), NULL, &tag), waited);
     cpu_attribution_clear(&thread->cpu_attribution);
     thread->committed = thread->times;
-    thread->committed_unseen_wait_ns = thread->unseen_wait_ns;
     if (!p->options.main_only)
         return left;
     add_cpu_to(p, unseen_class(p), NULL, left); /* the remainder has other threads' time, too */
@@ -585,11 +584,11 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
     if (thread->times.cpu_ns == 0) { /* the first that is known */
         thread->committed.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
         thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
-        thread->committed_unseen_wait_ns = seen->unseen_wait_ns;
+        thread->committed.unseen_wait_ns = seen->unseen_wait_ns;
     }
-    if (seen->unseen_wait_ns < thread->unseen_wait_ns) /* the unwinder has begun anew with it */
-        thread->committed_unseen_wait_ns = seen->unseen_wait_ns;
-    thread->unseen_wait_ns = seen->unseen_wait_ns;
+    if (seen->unseen_wait_ns < thread->times.unseen_wait_ns) /* the unwinder counts from 0 again */
+        thread->committed.unseen_wait_ns = seen->unseen_wait_ns;
+    thread->times.unseen_wait_ns = seen->unseen_wait_ns;
     take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
 

@@ -74,6 +74,7 @@ struct process_gil_stuck {
 /* CPU times of a thread as the scheduler counts them, a tick old at most. */
 struct process_times {
     uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
+    uint64_t unseen_wait_ns;  /* cpy_thread.unseen_wait_ns: part of the latter */
 };
 
 /*
@@ -96,13 +97,11 @@ struct process_thread {
     struct process_gil_stuck stuck;
     struct process_times times;     /* as last read */
     struct process_times committed; /* the part of `times` that is in the profile */
-    uint64_t unseen_wait_ns;        /* cpy_thread.unseen_wait_ns, as last read */
-    uint64_t committed_unseen_wait_ns;
-    uint64_t last_ns;        /* monotonic: its last good sample or idle check */
-    uint64_t seen;           /* number of the sample that saw it last */
-    uint32_t row;            /* row of its last sample, */
-    uint64_t row_ns;         /* valid in the interval that began then; 0: none */
-    uint64_t overcounted_ns; /* wall time to give back to overcounted_row */
+    uint64_t last_ns;               /* monotonic: its last good sample or idle check */
+    uint64_t seen;                  /* number of the sample that saw it last */
+    uint32_t row;                   /* row of its last sample, */
+    uint64_t row_ns;                /* valid in the interval that began then; 0: none */
+    uint64_t overcounted_ns;        /* wall time to give back to overcounted_row */
     uint32_t overcounted_row;
     uint32_t asleep_rows[4]; /* with which it was last seen to sleep, in that interval, */
     unsigned asleep_count;   /* so many so far */

@@ -106,7 +106,7 @@ MUST_CHECK struct service *services_hold(struct services *services, struct proc_
                                          const char *name, const struct labels *labels,
                                          int64_t utc_ns, uint64_t now_ns);
 
-/* The first service that was added, without those that are held. NULL: there is none. */
+/* The service that was added first; held services do not count. NULL: there is none. */
 struct service *services_oldest(const struct services *services);
 
 /* The profile that is held of a process; NULL: none. */

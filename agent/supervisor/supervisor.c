@@ -488,8 +488,7 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
         now_ns = clock_mono_ns();
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
-        if (now_ns >= finder_next_ns(f->finder))
-            (void)finder_run(f->finder, now_ns);
+        (void)finder_run(f->finder, now_ns);
         if (now_ns >= f->look_ns)
             supervisor_look(f, now_ns);
         if (now_ns >= f->budget_ns)

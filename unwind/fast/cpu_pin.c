@@ -75,7 +75,7 @@ static bool read_watched_stat(struct cpu_pin *cpu_pin, pid_t tid, struct proc_st
 /* Reads the affinity of the calling thread; false: it cannot, or there is no such CPU. */
 static bool know_allowed(struct cpu_pin *cpu_pin, int cpu)
 {
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
+    if (cpu_pin->proc_fd < 0 || cpu < 0 || cpu >= CPU_SETSIZE)
         return false;
     if (!cpu_pin->moved) /* read each time: an administrator may change it */
         cpu_pin->known = sched_getaffinity(0, sizeof(cpu_pin->allowed), &cpu_pin->allowed) == 0;

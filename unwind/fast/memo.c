@@ -101,6 +101,8 @@ static void put_away(struct memos *memos, struct memo *memo)
 
 void memos_finish(struct memos *memos)
 {
+    const bool off = memos->off;
+
     while (memos->spare)
         free_memo(memos, take_spare(memos));
     for (size_t i = 0; i < memos->count; i++)
@@ -109,6 +111,7 @@ void memos_finish(struct memos *memos)
     pointer_table_finish(&memos->by_key);
     free(memos->pieces);
     memos_init(memos, memos->prefetch, memos->set);
+    memos->off = off;
 }
 
 /* The number of a key in the table. A target can make two keys that have the same number. */
@@ -229,9 +232,15 @@ static bool are_memo_bytes_unchanged(const struct memos *memos, const struct mem
     return true;
 }
 
+/* True if what is read now is of the set that results are compared with. */
+static bool is_on(const struct memos *memos)
+{
+    return !memos->off && memos->prefetch->now == memos->set;
+}
+
 void *memo_find(struct memos *memos, struct memo_key key)
 {
-    struct memo *memo = memos->prefetch->now == memos->set ? lookup_memo(memos, key) : NULL;
+    struct memo *memo = is_on(memos) ? lookup_memo(memos, key) : NULL;
 
     if (!memo || !memo->good)
         return NULL;
@@ -249,7 +258,7 @@ void *memo_find(struct memos *memos, struct memo_key key)
 
 void memo_record(struct memos *memos, cpy_addr excluded, size_t size)
 {
-    memos->recording = memos->prefetch->now == memos->set;
+    memos->recording = is_on(memos);
     memos->piece_count = 0;
     memos->excluded = excluded;
     memos->excluded_size = size;

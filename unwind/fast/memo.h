@@ -67,6 +67,7 @@ struct memos {
     size_t next;  /* index of the one that is likely looked up next */
     size_t given; /* used in this pass */
     size_t bytes; /* of all blocks */
+    bool off;     /* nothing is recorded or found */
     uint64_t pass;
     /* The thing that is being decoded: */
     struct memo_piece *pieces; /* owned: scratch */

@@ -3,8 +3,9 @@
 #include "unwind/locate/elf.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/elf_note.h"
 
 #if defined(__x86_64__)
 enum { OUR_MACHINE = EM_X86_64 };
@@ -84,29 +85,6 @@ enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct elf_image *ou
     return CPY_OK;
 }
 
-/* Writes the build id that is among these notes; false: there is none that fits. */
-static bool find_build_id(const unsigned char *notes, size_t size, char *out, size_t out_size)
-{
-    Elf64_Nhdr head;
-    size_t at, name, text, end;
-
-    for (at = 0; size - at >= sizeof(head); at = end) {
-        memcpy(&head, notes + at, sizeof(head));
-        name = at + sizeof(head);
-        text = name + (((size_t)head.n_namesz + 3) & ~(size_t)3);
-        end = text + (((size_t)head.n_descsz + 3) & ~(size_t)3);
-        if (end > size)
-            break;
-        if (head.n_type != NT_GNU_BUILD_ID || head.n_namesz != sizeof(ELF_NOTE_GNU) ||
-            memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0)
-            continue;
-        for (size_t i = 0; i < head.n_descsz && 2 * head.n_descsz < out_size; i++)
-            (void)snprintf(out + 2 * i, 3, "%02x", notes[text + i]);
-        return true;
-    }
-    return false;
-}
-
 void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *out, size_t size)
 {
     unsigned char notes[NOTES_MAX_BYTES];
@@ -116,7 +94,7 @@ void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *ou
     for (size_t i = 0; i < image->note_count; i++) {
         notes_size = image->note_sizes[i] < sizeof(notes) ? image->note_sizes[i] : sizeof(notes);
         if (mem_read(mem, image->notes[i], notes, notes_size) == CPY_OK &&
-            find_build_id(notes, notes_size, out, size))
+            elf_note_build_id(notes, notes_size, out, size))
             return;
     }
 }

@@ -28,14 +28,20 @@ static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **st
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 3 * 2);
 }
 
+/* Threads of which all that a sample reads is known. */
+static void make_warm_threads(struct fake_process *f)
+{
+    fake_make_threads(f);
+    for (int i = 0; i < 2 * FAKE_LIST_LOOKS; i++)
+        assert_int_equal(fake_sample(f), CPY_OK);
+}
+
 static void takes_one_system_call_once_warm(void **state)
 {
     struct fake_process *f = *state;
     uint64_t reads;
 
-    fake_make_threads(f);
-    for (int i = 0; i < 2 * FAKE_LIST_LOOKS; i++)
-        assert_int_equal(fake_sample(f), CPY_OK);
+    make_warm_threads(f);
     reads = cpy_stats(f->target)->reads;
     for (int i = 0; i < FAKE_LIST_LOOKS; i++)
         assert_int_equal(fake_sample(f), CPY_OK);
@@ -397,9 +403,7 @@ static void reads_more_with_each_layer_that_is_left_out(void **state)
     struct fake_process *f = *state;
     uint64_t gil_skips;
 
-    fake_make_threads(f);
-    for (int i = 0; i < 2 * FAKE_LIST_LOOKS; i++)
-        assert_int_equal(fake_sample(f), CPY_OK);
+    make_warm_threads(f);
     assert_in_range(reads_without(f, 0), 1, 2);
     gil_skips = fake_gil_skips(f);
     assert_in_range(reads_without(f, CPY_LAYER_GIL_SKIP), 1, 2); /* one call for all of them */

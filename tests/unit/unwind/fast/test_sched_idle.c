@@ -202,12 +202,25 @@ static void put(int fd, const char *text)
     assert_int_equal(pwrite(fd, text, strlen(text), 0), strlen(text));
 }
 
-static void put_counters(const struct sched_idle *sched_idle, int cpu_ns, int turns)
+/* Counters of a thread whose files the test writes. */
+static void begin_written(struct sched_idle *sched_idle)
+{
+    sched_idle_init(sched_idle);
+    sched_idle->fd = memfd_create("schedstat", MFD_CLOEXEC);
+    sched_idle->stat_fd = memfd_create("stat", MFD_CLOEXEC);
+}
+
+static void put_schedstat(const struct sched_idle *sched_idle, int cpu_ns, int wait_ns, int turns)
 {
     char text[64];
 
-    (void)snprintf(text, sizeof(text), "%d 0 %d\n", cpu_ns, turns);
+    (void)snprintf(text, sizeof(text), "%d %d %d\n", cpu_ns, wait_ns, turns);
     put(sched_idle->fd, text);
+}
+
+static void put_counters(const struct sched_idle *sched_idle, int cpu_ns, int turns)
+{
+    put_schedstat(sched_idle, cpu_ns, 0, turns);
 }
 
 static void put_state(const struct sched_idle *sched_idle, char state)
@@ -228,9 +241,7 @@ static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
     struct fixture *f = *state;
     struct sched_idle s;
 
-    sched_idle_init(&s);
-    s.fd = memfd_create("schedstat", MFD_CLOEXEC);
-    s.stat_fd = memfd_create("stat", MFD_CLOEXEC);
+    begin_written(&s);
     s.turns = 6;
     s.asleep = true;
 
@@ -255,33 +266,23 @@ static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
     sched_idle_finish(&s);
 }
 
-static void put_waits(const struct sched_idle *sched_idle, unsigned wait_ns, unsigned turns)
-{
-    char text[64];
-
-    (void)snprintf(text, sizeof(text), "5 %u %u\n", wait_ns, turns);
-    put(sched_idle->fd, text);
-}
-
 /* While it waits for its first turn since it slept, its counters are those of one that sleeps. */
 static void counts_what_a_thread_waited_while_it_seemed_to_sleep(void **state)
 {
     struct fixture *f = *state;
     struct sched_idle s;
 
-    sched_idle_init(&s);
-    s.fd = memfd_create("schedstat", MFD_CLOEXEC);
-    s.stat_fd = memfd_create("stat", MFD_CLOEXEC);
-    put_waits(&s, 1000, 6);
+    begin_written(&s);
+    put_schedstat(&s, 5, 1000, 6);
     put_state(&s, 'S');
     assert_false(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
     assert_int_equal(s.unseen_wait_ns, 0);
-    put_waits(&s, 1600, 9); /* three turns, each after a wait: of the first only it is so */
+    put_schedstat(&s, 5, 1600, 9); /* three turns, each after a wait: of the first only it is so */
     assert_false(sched_idle_since_look(&s));
     assert_int_equal(s.unseen_wait_ns, 200);
     put_state(&s, 'R');
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    put_waits(&s, 9000, 12); /* it was seen ready to run */
+    put_schedstat(&s, 5, 9000, 12); /* it was seen ready to run */
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
     assert_int_equal(s.unseen_wait_ns, 200);
     sched_idle_finish(&s);
