@@ -57,7 +57,10 @@ static bool has_same_name(const struct cpy_target *t, const struct reader *reade
            names_are_same(reader, &name->seen);
 }
 
-/* `again`: the same will be read in a later sample, so it is worth fetching beforehand. */
+/*
+ * `again`: the same will be read in a later sample, so it is worth fetching beforehand. A whole look
+ * is rare where short ones do between two of them: what it reads is not fetched for those, too.
+ */
 static void look(struct cpy_target *t, const struct listed *thread, bool again)
 {
     const struct reader reader = target_reader(t);
@@ -72,6 +75,7 @@ static void look(struct cpy_target *t, const struct listed *thread, bool again)
         name->ran = false;
     } else {
         name->whole_round = t->names.round;
+        t->prefetch.mem.once = !again || name->seen.span > 0;
         take(name,
              names_read(&t->cache.names, &reader, interp->addr, interp->id, thread->words.thread_id,
                         &name->seen),
