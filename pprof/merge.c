@@ -255,6 +255,48 @@ enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct ppro
     return merge(&m);
 }
 
+static enum pprof_rc copy_location(struct pprof *into, const struct pprof *from, uint32_t location,
+                                   uint32_t *out)
+{
+    const struct location_key *key = location_at(from, location);
+    const struct function_key *function = function_at(from, key->function);
+    uint32_t number;
+    enum pprof_rc rc = pprof_function(into, text_at(from, function->name),
+                                      text_at(from, function->file), function->start_line, &number);
+
+    return rc == PPROF_OK ? pprof_location(into, number, key->line, key->column, out) : rc;
+}
+
+static enum pprof_rc copy_stack(struct pprof *into, const struct pprof *from, uint32_t stack,
+                                uint32_t *out)
+{
+    size_t depth;
+    const uint32_t *locations = stack_at(from, stack, &depth);
+    uint32_t *frames = malloc((depth + 1) * sizeof(*frames));
+    enum pprof_rc rc = frames ? PPROF_OK : PPROF_NOMEM;
+
+    for (size_t i = 0; i < depth && rc == PPROF_OK; i++)
+        rc = copy_location(into, from, locations[i], &frames[i]);
+    if (rc == PPROF_OK)
+        rc = pprof_stack(into, frames, depth, out);
+    free(frames);
+    return rc;
+}
+
+enum pprof_rc pprof_copy_row(struct pprof *into, const struct pprof *from, uint32_t row,
+                             uint32_t *out)
+{
+    struct pprof_label labels[PPROF_LABELS_MAX];
+    size_t label_count;
+    const struct row_key *key = row_at(from, row, &label_count);
+    uint32_t stack;
+    enum pprof_rc rc = copy_stack(into, from, key->stack, &stack);
+
+    for (size_t i = 0; i < label_count; i++)
+        lend_label(from, &key->labels[i], &labels[i]);
+    return rc == PPROF_OK ? pprof_row(into, stack, labels, label_count, out) : rc;
+}
+
 static bool row_fits(const struct pprof *profile, uint32_t row, const struct pprof_fit *fit)
 {
     size_t label_count, depth;

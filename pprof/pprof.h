@@ -130,6 +130,15 @@ struct pprof_rule {
 MUST_CHECK enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *from,
                                         const struct pprof_rule *rule);
 
+/*
+ * Interns a row with the stack and the labels of one of another profile; its values are not added.
+ *
+ * Errors: as pprof_row.
+ * Cost:   that of interning each of its frames.
+ */
+MUST_CHECK enum pprof_rc pprof_copy_row(struct pprof *into, const struct pprof *from, uint32_t row,
+                                        uint32_t *out);
+
 /* The name that a label of samples has at a receiver. */
 struct pprof_rename {
     const char *key, *as;

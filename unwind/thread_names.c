@@ -58,8 +58,9 @@ static bool has_same_name(const struct cpy_target *t, const struct reader *reade
 }
 
 /*
- * `again`: the same will be read in a later sample, so it is worth fetching beforehand. A whole look
- * is rare where short ones do between two of them: what it reads is not fetched for those, too.
+ * `again`: the same will be read in a later sample, so it is worth fetching beforehand. A whole
+ * look is rare where short ones do between two of them: what it reads is not fetched for those,
+ * too.
  */
 static void look(struct cpy_target *t, const struct listed *thread, bool again)
 {

@@ -364,15 +364,25 @@ void process_account(struct process *p, bool from_birth, struct cpu_by_class *by
     add_cpu_to(p, CPU_BEFORE, NULL, p->cpu_ns);
 }
 
+/* The row of one service that says what a row of another does. A child's name may not be known yet,
+ * so that its profile is held apart. False: there is no room. */
+static bool row_in_service(const struct service *into, const struct service *from, uint32_t row,
+                           uint32_t *out)
+{
+    *out = row;
+    return into == from || pprof_copy_row(into->profile, from->profile, row, out) == PPROF_OK;
+}
+
 void process_note_child(struct process *p, const struct process *child, uint64_t now_ns)
 {
     const struct process_thread *thread;
+    uint32_t row;
 
-    for (size_t i = 0; p->service == child->service && i < child->thread_count; i++) {
+    for (size_t i = 0; i < child->thread_count; i++) {
         thread = &child->threads[i];
-        if (thread->ran && thread->row_ns == p->service->start_ns)
-            (void)!cpu_attribution_add(&p->child_tails, thread->row, now_ns - thread->last_ns,
-                                       false);
+        if (thread->ran && thread->row_ns == child->service->start_ns &&
+            row_in_service(p->service, child->service, thread->row, &row))
+            (void)!cpu_attribution_add(&p->child_tails, row, now_ns - thread->last_ns, false);
     }
 }
 
@@ -682,6 +692,20 @@ static void put_aside(struct sampling *sampling, const struct process_thread *th
     (void)snprintf(pending->name, sizeof(pending->name), "%s", seen->name ? seen->name : "");
 }
 
+/* The first sample has no time to count; but if it is the only one, it shows what a process that
+ * soon ended was doing: see process_note_child. */
+static void note_first_row(const struct sampling *sampling, struct process_thread *thread,
+                           const struct cpy_thread *seen)
+{
+    const struct process *p = sampling->process;
+
+    if (!(seen->status & CPY_STATUS_CPU) || (p->tasks && seen->task != 0))
+        return;
+    thread->row = service_row(p->service, seen, &sampling->tag);
+    thread->row_ns = p->service->start_ns;
+    thread->ran = true;
+}
+
 /* Counts a thread's stack, or puts it aside. */
 static void count_thread_stack(struct sampling *sampling, struct process_thread *thread,
                                const struct cpy_thread *seen)
@@ -691,6 +715,8 @@ static void count_thread_stack(struct sampling *sampling, struct process_thread 
     if (sampling->now_ns == thread->last_ns || p->sample == 1) {
         sampling->whole = false;
         thread->last_ns = sampling->now_ns;
+        if (p->sample == 1)
+            note_first_row(sampling, thread, seen);
     } else if (p->tasks && seen->task != 0) {
         put_aside(sampling, thread, seen, service_row(p->service, seen, &sampling->tag));
     } else {

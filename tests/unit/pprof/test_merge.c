@@ -51,6 +51,25 @@ static void takes_off_what_was_there_before(void **state)
     pprof_free(running);
 }
 
+static void copies_a_row_without_its_values(void **state)
+{
+    struct pprof *from = empty(), *into = empty();
+    uint32_t row;
+
+    (void)state;
+    add(from, "other", 0, 1, 10);
+    add(from, "work", 7, 2, 20);
+    add(into, "work", 8, 1, 10); /* another label: another row */
+    assert_int_equal(pprof_copy_row(into, from, 1, &row), PPROF_OK);
+    assert_int_equal(row, 1);
+    assert_int_equal(pprof_total(into, 1), 10);
+    add(into, "work", 7, 3, 30);
+    assert_int_equal(pprof_row_count(into), 2);
+    assert_int_equal(values_at(into, row)[1], 30);
+    pprof_free(from);
+    pprof_free(into);
+}
+
 static void the_first_binary_is_kept(void **state)
 {
     static const struct pprof_meta meta = {.duration_ns = 1};
@@ -123,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_off_what_was_there_before),
+        cmocka_unit_test(copies_a_row_without_its_values),
         cmocka_unit_test(the_first_binary_is_kept),
         cmocka_unit_test(takes_the_rows_of_one_number),
         cmocka_unit_test(gives_all_rows_a_label),

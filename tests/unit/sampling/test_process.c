@@ -507,6 +507,36 @@ static void gives_no_more_to_a_thread_that_has_left_python(void **state)
     assert_int_equal(tail_of(*state, false), 0);
 }
 
+/* The child's own service is held: its rows are in another profile than its parent's. */
+static void gives_the_rest_of_a_child_to_what_its_only_sample_saw(void **state)
+{
+    struct fixture *f = *state;
+    const struct worker worker = start_worker();
+    struct service *service = services_get(&f->services, "parent", 3, 2);
+    struct process parent = {.service = service};
+    struct process_thread *thread;
+    int tries = 0;
+
+    assert_non_null(service);
+    let_work(f, &worker);
+    do { /* until it is seen running */
+        f->process.sample = 0;
+        assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+        thread = thread_of(f, worker.tid);
+    } while (!thread->ran && ++tries < 1000);
+    assert_true(thread->ran);
+    process_note_child(&parent, &f->process, NS_PER_S + TAIL_NS);
+    assert_int_equal(parent.child_tails.total, TAIL_NS);
+    f->service = service;
+    pprof_add(service->profile, parent.child_tails.items[0].row,
+              (const int64_t[VALUES]){[VALUE_CPU] = 1});
+    assert_int_equal(own_time(f, VALUE_CPU, "Place.wait"), 1);
+    cpu_attribution_finish(&parent.child_tails);
+    stop_worker(&worker);
+    end_thread_of_worker(&worker);
+    end_worker(&worker);
+}
+
 /* All states of the image on one kernel thread. */
 static void counts_one_of_several_states_of_a_thread(void **state)
 {
@@ -1048,6 +1078,7 @@ int main(void)
         TEST(counts_one_of_several_states_of_a_thread),
         TEST(gives_what_a_shutdown_takes_to_a_frame_that_says_so),
         TEST(gives_the_rest_to_the_stacks_of_threads_that_ended),
+        TEST(gives_the_rest_of_a_child_to_what_its_only_sample_saw),
         TEST(gives_no_more_to_a_thread_that_has_left_python),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
