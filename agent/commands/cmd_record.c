@@ -383,6 +383,18 @@ static int summarize(const struct run *run)
     return run->failed ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Says so if the command goes on when the recording is over, and how to end it. */
+static void tell_of_command(struct command *command)
+{
+    command_reap(command);
+    if (!command->ended)
+        (void)fprintf(
+            stderr,
+            "pystrobe: the command runs on, as process %d, and pystrobe waits for it; %skill "
+            "%d ends both\n",
+            (int)command->pid, isatty(STDIN_FILENO) ? "Ctrl-C or " : "", (int)command->pid);
+}
+
 /* Whose children are recorded, whatever they run; 0: nobody's. */
 static pid_t recorded_parent(const struct run *run)
 {
@@ -431,6 +443,7 @@ static int run_record(struct run *run)
         status = summarize(run);
     if (!run->selection->command)
         return status;
+    tell_of_command(&run->selection->child);
     /* The command's own status counts, unless it succeeded and we did not. */
     return command_wait(&run->selection->child) ? run->selection->child.exit_status : status;
 }

@@ -326,6 +326,10 @@ static void add_budget(const struct state *s, struct buf *out)
         "Share of a core used to open processes, mean of the last minute.", b->used_opening_cpu);
     one(out, "pystrobe_targets_slowed", "gauge",
         "Targets sampled less often than asked for, to keep to max_cpu.", (double)b->slowed);
+    one(out, "pystrobe_slowest_rate_hertz", "gauge",
+        "The least rate of those that are slowed; 0: none is.", b->slowest_hz);
+    one(out, "pystrobe_wanted_cpu_cores", "gauge",
+        "Share of a core that it would take to slow none.", b->wanted_cpu);
     one(out, "pystrobe_budget_left_out_total", "counter", "Targets left out for the budget.",
         (double)b->left_out);
 }

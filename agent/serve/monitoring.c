@@ -157,6 +157,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
+    target->wanted_hz = process->wanted_hz;
     target->slowed = process->slowed;
     target->counts = *process->counts;
     target->hangs = process->hang->count;

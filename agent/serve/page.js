@@ -120,6 +120,24 @@ function listServices() {
   return [...names].sort();
 }
 
+function hertz(rate) {
+  return Number(rate.toPrecision(3)) + " Hz";
+}
+
+function percent(part) {
+  return Number((100 * part).toPrecision(3)) + " %";
+}
+
+function rateOf(target) {
+  return hertz(target.rate_hz) + (target.slowed ? ` of ${hertz(target.wanted_hz)}: max_cpu` : target.burst ? ", burst" : "");
+}
+
+function ratesOf(targets) {
+  const rates = targets.map(target => target.rate_hz), least = Math.min(...rates), most = Math.max(...rates);
+  if (!rates.length) return "";
+  return (least < most ? `${hertz(least)} to ` : "") + hertz(most) + (targets.some(target => target.slowed) ? ": max_cpu" : "");
+}
+
 function drawServices() {
   const names = listServices();
   fillRows(element("services").tBodies[0], names, name => name, (row, name) => {
@@ -127,7 +145,7 @@ function drawServices() {
     const button = cellButton(row, 0, name, null, () => chooseService(name));
     button.setAttribute("aria-current", String(name === view.service));
     setCells(row, 1, [targets.length, targets.filter(target => target.state === "sampled").length,
-      targets.length ? Math.max(...targets.map(target => target.rate_hz)) + " Hz" : "",
+      ratesOf(targets),
       count(sumTargets(targets, target => target.samples)), count(sumTargets(targets, target => target.torn.all)),
       count(sumTargets(targets, failures)), folder ? count(folder.profiles) : "none",
       folder ? clock(folder.first_ms) : "", folder ? clock(folder.last_ms) : ""]);
@@ -148,7 +166,7 @@ function stateOf(target) {
 function drawTargets() {
   fillRows(element("targets").tBodies[0], targetsOf(view.service), target => target.pid, (row, target) => {
     setCells(row, 0, [target.pid, target.python || "not known yet", stateOf(target),
-      target.rate_hz + " Hz" + (target.burst ? ", burst" : ""), count(target.samples), count(target.missed),
+      rateOf(target), count(target.samples), count(target.missed),
       count(target.torn.all)]);
     row.cells[2].classList.toggle("bad", Boolean(target.hang));
     const button = cellButton(row, 7, "threads", `threads of process ${target.pid}`, () => showThreads(target.pid));
@@ -178,7 +196,7 @@ function drawFacts(state) {
     ["runs since", clock(state.started_unix_ns / 1e6)],
     ["CPU", `${(100 * budget.cpu_used).toFixed(2)} % of a core` + (budget.cpu_promised ? `, promised ${(100 * budget.cpu_promised).toFixed(2)} %` : "")],
     ["memory", `${mebibytes(budget.memory_used_bytes)} MiB` + (budget.memory_promised_bytes ? `, promised ${mebibytes(budget.memory_promised_bytes)} MiB` : "")],
-    ["rates", budget.targets_slowed ? `${count(budget.targets_slowed)} processes are sampled less often than asked for, to keep the promise` : "as asked for"],
+    ["rates", budget.targets_slowed ? `${count(budget.targets_slowed)} sampled less often than asked for, as low as ${hertz(budget.slowest_hz)}, by max_cpu = ${percent(budget.cpu_promised)}: would take ${percent(budget.cpu_wanted)}` : "as asked for"],
     ["samplers", `${state.samplers.running} run, ${state.samplers.blocked} were blocked, ${state.samplers.crashed} crashed`],
     ["profiles", count(state.profiles)],
     ["spool", spool ? `${count(spool.entries)} profiles, ${mebibytes(spool.bytes)} MiB` + (spool.failing ? "; the disk takes none now" : "") : "off"],

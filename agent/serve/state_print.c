@@ -86,11 +86,16 @@ static void budget_text(const struct state *state, struct buf *out)
     buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory_bytes));
     if (budget->promised.memory_bytes > 0)
         buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
-    if (budget->slowed > 0)
-        buf_add_fmt(out, ", %zu targets slowed", budget->slowed);
     if (budget->left_out > 0)
-        buf_add_fmt(out, ", %" PRIu64 " targets left out so far", budget->left_out);
+        buf_add_fmt(out, ", %" PRIu64 " left out so far", budget->left_out);
     buf_add_str(out, "\n");
+    if (budget->slowed > 0)
+        buf_add_fmt(
+            out,
+            "          %zu sampled less often than asked for, as low as %.3gHz, by max_cpu = "
+            "%.3g%%: would take %.3g%%\n",
+            budget->slowed, budget->slowest_hz, 100 * budget->promised.cpu,
+            100 * budget->wanted_cpu);
 }
 
 static void spool_text(const struct delivery_spool_stats *spool, struct buf *out)
@@ -209,12 +214,13 @@ static void targets_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, "%8d ", (int)target->pid);
         add_padded_text(out, target->service, 40);
         add_padded_text(out, target->python[0] ? target->python : "-", 10);
-        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s",
+        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz",
                     target->doing ? target->doing : "-", target->counts.samples,
-                    target->counts.torn, dropped_of(&target->counts), target->rate_hz,
-                    target->slowed  ? " (slowed)"
-                    : target->burst ? " (burst)"
-                                    : "");
+                    target->counts.torn, dropped_of(&target->counts), target->rate_hz);
+        if (target->slowed)
+            buf_add_fmt(out, " of %.4gHz (max_cpu)", target->wanted_hz);
+        else if (target->burst)
+            buf_add_str(out, " (burst)");
         hang_text(target, out);
         buf_add_str(out, "\n");
     }
@@ -327,13 +333,14 @@ static void config_json(const struct state_config *config, struct buf *out)
 
 static void budget_json(const struct budget_state *budget, struct buf *out)
 {
-    buf_add_fmt(
-        out,
-        "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
-        "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
-        ", \"cpu_opening\": %.6f, \"targets_slowed\": %zu, \"targets_left_out\": %" PRIu64 "}",
-        budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
-        budget->used_memory_bytes, budget->used_opening_cpu, budget->slowed, budget->left_out);
+    buf_add_fmt(out,
+                "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
+                "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
+                ", \"cpu_opening\": %.6f, \"targets_slowed\": %zu, \"targets_left_out\": %" PRIu64
+                ", \"slowest_hz\": %.6g, \"cpu_wanted\": %.6f}",
+                budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
+                budget->used_memory_bytes, budget->used_opening_cpu, budget->slowed,
+                budget->left_out, budget->slowest_hz, budget->wanted_cpu);
 }
 
 static void spool_json(const struct delivery_spool_stats *spool, struct buf *out)
@@ -416,9 +423,11 @@ static void targets_json(const struct state *state, struct buf *out)
         escape_json(out, "", target->service);
         escape_json(out, ", \"python\": ", target->python[0] ? target->python : NULL);
         escape_json(out, ", \"named_by\": ", target->named_by[0] ? target->named_by : NULL);
-        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s, \"slowed\": %s",
-                    target->doing ? target->doing : "", target->rate_hz, json_bool(target->burst),
-                    json_bool(target->slowed));
+        buf_add_fmt(out,
+                    ", \"state\": \"%s\", \"rate_hz\": %.6g, \"wanted_hz\": %.6g, "
+                    "\"burst\": %s, \"slowed\": %s",
+                    target->doing ? target->doing : "", target->rate_hz, target->wanted_hz,
+                    json_bool(target->burst), json_bool(target->slowed));
         counts_json(&target->counts, out);
         hang_json(target, out);
         buf_add_str(out, "}");

@@ -30,7 +30,7 @@
 
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
-    *budget = (struct budget){.state = {.share_ns = INFINITY}};
+    *budget = (struct budget){.state = {.share_ns = INFINITY}, .charged = 1};
     budget_set_limits(budget, limits);
     budget->opening_left_ns = limits->cpu * OPENING_FIRST_S * NS_PER_S;
 }
@@ -84,9 +84,11 @@ static void set_samples(struct budget *budget, double limit, double sampling_cpu
 {
     const double own = budget->state.used_cpu, least = budget->state.promised.cpu * SAMPLES_PART;
     const double other = own > sampling_cpu ? own - sampling_cpu : 0;
-    const double charged = sampling_cpu > own && own > 0 ? sampling_cpu / own : 1;
 
-    budget->samples_ns = (limit - other > least ? limit - other : least) * charged * NS_PER_S;
+    budget->other_cpu = other;
+    budget->charged = sampling_cpu > own && own > 0 ? sampling_cpu / own : 1;
+    budget->samples_ns =
+        (limit - other > least ? limit - other : least) * budget->charged * NS_PER_S;
 }
 
 /* Fills up the account for opening. */
@@ -157,15 +159,26 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     judge_memory(budget, use, now_ns);
 }
 
-static size_t count_slowed(const struct fair_share_target *targets, size_t count)
+/* Sets how many are slowed, how much, and what all would take otherwise. */
+static void count_slowed(struct budget *budget, const struct fair_share_target *targets,
+                         size_t count)
 {
-    size_t i, slowed = 0;
+    struct budget_state *state = &budget->state;
+    double hz, wanted_ns = 0;
 
-    for (i = 0; i < count; i++)
-        slowed += !targets[i].left_out &&
-                  fair_share_hz(targets[i].share_ns, targets[i].tick_ns, targets[i].wanted_hz) <
-                      targets[i].wanted_hz;
-    return slowed;
+    state->slowed = 0;
+    state->slowest_hz = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (targets[i].left_out)
+            continue;
+        wanted_ns += targets[i].wanted_hz * targets[i].tick_ns;
+        hz = fair_share_hz(targets[i].share_ns, targets[i].tick_ns, targets[i].wanted_hz);
+        if (hz >= targets[i].wanted_hz)
+            continue;
+        state->slowest_hz = state->slowed == 0 || hz < state->slowest_hz ? hz : state->slowest_hz;
+        state->slowed++;
+    }
+    state->wanted_cpu = budget->other_cpu + wanted_ns / budget->charged / NS_PER_S;
 }
 
 /* What the targets of an owner may take at one sample a second. */
@@ -203,7 +216,7 @@ size_t budget_divide(struct budget *budget, struct fair_share_target *targets, s
         left_out = fair_share_leave_out(targets, count, floor_ns(budget), budget->samples_ns);
         budget->floor_ns = 0;
     }
-    state->slowed = count_slowed(targets, count);
+    count_slowed(budget, targets, count);
     state->left_out += left_out;
     return left_out;
 }

@@ -63,6 +63,8 @@ struct budget_state {
     uint64_t used_memory_bytes;
     double share_ns;   /* CPU time of each owner, ns a second; INFINITY: as asked for */
     size_t slowed;     /* targets that are sampled less often than asked for */
+    double slowest_hz; /* the least rate of those; 0: there are none */
+    double wanted_cpu; /* share of one core that it would take to slow none */
     uint64_t left_out; /* targets left out for the limits, so far */
 };
 
@@ -78,6 +80,8 @@ struct budget {
     size_t newest;                          /* index in marks */
     double opening_left_ns;                 /* CPU time that opening may take now */
     double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
+    double other_cpu;             /* share of one core that scans and delivery take */
+    double charged;               /* what targets are charged for a ns of CPU time, 1 or more */
     bool spent;                   /* the last minute used more than the limit; it stays so until
                                    * all that is asked for fits into it again */
     uint64_t floor_ns;            /* monotonic: one sample a second is too much since; 0: not */
@@ -93,8 +97,8 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 /* Measures: updates all but the share. Nothing if no time has passed. */
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
-/* Divides the CPU time: sets the share of each target (sorted by owner), updates state.share_ns and
- * state.slowed, and marks targets to be left out. Gives how many. `bursts`: some are sampled more
+/* Divides the CPU time: sets the share of each target (sorted by owner), updates the state, and
+ * marks targets to be left out. Gives how many. `bursts`: some are sampled more
  * often for a while. */
 size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
                      bool bursts);

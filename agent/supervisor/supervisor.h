@@ -103,7 +103,8 @@ struct supervisor_process {
     struct program program; /* that was found to be a target */
     const char *service, *named_by;
     const char *python; /* version; "": not known yet */
-    double rate_hz;     /* now: as asked for, or that of its burst, or slowed */
+    double wanted_hz;   /* as asked for, or that of its burst */
+    double rate_hz;     /* now: that, or slowed */
     bool burst;
     bool slowed;                        /* for max_cpu */
     bool sampling;                      /* false: it is being opened, or its sampler was lost */

@@ -111,10 +111,12 @@ static void log_first_slowed(const struct supervisor *f)
     if (f->budget.spent)
         (void)snprintf(why, sizeof(why), "used %.2f s of CPU time in the last minute",
                        state->used_cpu_ns / NS_PER_S);
-    log_line(LOG_LEVEL_WARNING,
-             "sampling %zu of %zu processes less often, the most expensive first: pystrobe %s and "
-             "may use %.2f s (max_cpu)",
-             state->slowed, f->assignments.count, why, state->promised.cpu * 60);
+    log_line(
+        LOG_LEVEL_WARNING,
+        "sampling %zu of %zu processes less often, the most expensive first, as low as %.3g Hz: "
+        "pystrobe %s and may use %.2f s (max_cpu = %.3g%%; as asked for it would take %.3g%%)",
+        state->slowed, f->assignments.count, state->slowest_hz, why, state->promised.cpu * 60,
+        100 * state->promised.cpu, 100 * state->wanted_cpu);
 }
 
 /* Divides the CPU time between the targets. */

@@ -275,3 +275,19 @@ def test_report_shows_the_hottest_function(pystrobe, tmp_path):
     assert done.returncode == 0
     assert "very_hot" in done.stdout.splitlines()[3]
     assert "\x1b" not in done.stdout
+
+
+def test_a_command_that_outlives_its_recording_is_told_of(pystrobe, tmp_path):
+    burn = "while True: sum(range(500))"
+    process = pystrobe.start("record", "-d", "1s", "-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", burn,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    told = []
+    for line in process.stderr:
+        told.append(line)
+        match = re.search(r"the command runs on, as process (\d+), and pystrobe waits for it; kill \1 ends both", line)
+        if match:
+            break
+    assert "pystrobe: wrote %s" % (tmp_path / "o.pb.gz") in "".join(told)
+    os.kill(int(match.group(1)), signal.SIGTERM)
+    process.communicate(timeout=live.DEADLINE_S)
+    assert process.returncode == 128 + signal.SIGTERM

@@ -109,6 +109,8 @@ static void keeps_to_the_limit_from_the_second_minute_on(void **state)
         assert_between(live(&host, 60), 0.0095, 0.0101);
     assert_int_equal(host.budget.state.slowed, 100);
     assert_int_equal(host.budget.state.left_out, 0);
+    assert_between(host.budget.state.slowest_hz, 3, 4); /* 9 ms for 100 targets of 25 us */
+    assert_between(host.budget.state.wanted_cpu, 0.0475, 0.0495);
 }
 
 static void an_expensive_target_slows_nobody_else(void **state)
