@@ -21,6 +21,7 @@ cat >"$folder/pystrobe.ini" <<END
 [agent]
 rate = 99Hz
 interval = 5s
+max_cpu = 10%
 
 [target shop]
 cmdline = tests/demo/shop[.]py

@@ -98,7 +98,7 @@ static void slows_a_target_that_costs_more_than_its_share(void **state)
     (void)state;
     assert_int_equal(start_sampling(e, 0, false), CPY_OK);
     t = e->sampling[0];
-    sampling_cost_add(&t->cost, NS_PER_MS, 0, 1, t->tick.period_ns);
+    sampling_cost_add(&t->cost, 100 * NS_PER_MS, 0, 100, t->tick.period_ns);
     engine_share(e, t->profile.owner, 5e6); /* 5 ms a second: 5 samples, where 10 are asked for */
     assert_int_equal(ticks_period(&t->tick), NS_PER_S / 5);
     engine_share(e, t->profile.owner, 0);

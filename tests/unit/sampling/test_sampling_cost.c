@@ -13,9 +13,27 @@ static void is_the_mean_of_its_ticks(void **state)
 
     (void)state;
     assert_true(sampling_cost_tick_ns(&cost) == 0);
-    sampling_cost_add(&cost, 20000, 0, 1, PERIOD);
-    sampling_cost_add(&cost, 10000, 0, 9, PERIOD); /* it was idle for eight */
+    for (int i = 0; i < 20; i++) {
+        sampling_cost_add(&cost, 20000, 0, 1, PERIOD);
+        sampling_cost_add(&cost, 10000, 0, 9, PERIOD); /* it was idle for eight */
+    }
     assert_true(sampling_cost_tick_ns(&cost) == 3000);
+}
+
+/* Ten seconds at 20 Hz are 200 ticks. */
+static void spreads_what_a_new_target_costs(void **state)
+{
+    struct sampling_cost cost = {0};
+
+    (void)state;
+    sampling_cost_add(&cost, 1800000, 4000, 1, PERIOD); /* all names are new: 2 ms */
+    assert_true(sampling_cost_tick_ns(&cost) == 10000);
+    for (int i = 0; i < 99; i++)
+        sampling_cost_add(&cost, 20000, 0, 1, PERIOD);
+    assert_true(sampling_cost_tick_ns(&cost) == 19900);
+    for (int i = 0; i < 100; i++)
+        sampling_cost_add(&cost, 20000, 0, 1, PERIOD);
+    assert_true(sampling_cost_tick_ns(&cost) == 29900);
 }
 
 static void has_the_price_of_new_names(void **state)
@@ -48,6 +66,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_the_mean_of_its_ticks),
+        cmocka_unit_test(spreads_what_a_new_target_costs),
         cmocka_unit_test(has_the_price_of_new_names),
         cmocka_unit_test(forgets_what_is_minutes_ago),
     };
