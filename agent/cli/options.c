@@ -76,9 +76,9 @@ bool options_rate(const char *text, double *out_hz)
     char full[64];
 
     with_unit(text, "Hz", full, sizeof(full));
-    if (conf_rate(full, out_hz, &err) == CONF_OK && *out_hz >= 0.1 && *out_hz <= 1000)
+    if (conf_rate(full, out_hz, &err) == CONF_OK && *out_hz >= 0.1 && *out_hz <= 10000)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no rate from 0.1Hz to 1000Hz\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is no rate from 0.1Hz to 10000Hz\n", text);
     return false;
 }
 

@@ -54,14 +54,24 @@ void record_text_progress(const struct record_text *text, const struct service *
     add_hottest(services, out);
 }
 
+static void add_hz(double hz, struct buf *out)
+{
+    if (hz < 1000)
+        buf_add_fmt(out, "%.4g", hz);
+    else
+        buf_add_fmt(out, "%.0f", hz);
+}
+
 /* Appends the rate that came of the one that was asked for. */
 static void add_rate(const struct record_text *text, struct buf *out)
 {
     uint64_t wanted = text->stats->samples + text->stats->missed;
 
-    buf_add_fmt(out, "pystrobe: %.4g of %.4g samples a second and process",
-                wanted ? text->rate_hz * (double)text->stats->samples / (double)wanted : 0.0,
-                text->rate_hz);
+    buf_add_str(out, "pystrobe: ");
+    add_hz(wanted ? text->rate_hz * (double)text->stats->samples / (double)wanted : 0.0, out);
+    buf_add_str(out, " of ");
+    add_hz(text->rate_hz, out);
+    buf_add_str(out, " samples a second and process");
 }
 
 /* True if that process is the first on the list with its reason. */

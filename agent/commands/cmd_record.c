@@ -37,7 +37,7 @@ static const char help[] =
     "                       name\n"
     "  -d, --duration TIME  how long; default: 10s for a process, to its end for a\n"
     "                       command\n"
-    "  -r, --rate RATE      samples a second; default 100Hz\n"
+    "  -r, --rate RATE      samples a second, up to 10000; default 100Hz\n"
     "  -o, --output FILE    default: profile.pb.gz; \"-\" is the standard output\n"
     "  -f, --format NAME    of the list in pystrobe report --help; default: by the\n"
     "                       ending of FILE (.html, .svg, .collapsed, .pstats ...),\n"

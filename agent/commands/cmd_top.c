@@ -28,7 +28,7 @@ static const char help[] =
     "      --target NAME    all processes that run a script, module or app of that\n"
     "                       name\n"
     "  -d, --delay TIME     between two updates; default: 1s\n"
-    "  -r, --rate RATE      samples a second; default 100Hz\n"
+    "  -r, --rate RATE      samples a second, up to 10000; default 100Hz\n"
     "  -n, --iterations N   print so many updates as plain text, which needs no\n"
     "                       terminal\n"
     "  -h, --help           this text\n\n"
