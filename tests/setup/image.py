@@ -63,6 +63,14 @@ class Builder:
         else:
             raise ValueError("COPY " + rest)
 
+    def do_arg(self, rest):
+        if not re.fullmatch(r"\w+", rest):  # with a value it would be more than "not told"
+            raise ValueError("ARG " + rest)
+
+    def do_label(self, rest):
+        if not all("=" in word for word in shlex.split(rest)):
+            raise ValueError("LABEL " + rest)
+
     def do_workdir(self, rest):
         self.work = rest
 
