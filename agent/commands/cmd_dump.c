@@ -15,8 +15,10 @@
 static const char help[] =
     "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
     "Prints the Python stacks of the threads of a process as they are now, the most\n"
-    "recent call first.\n\n"
+    "recent call first. The main thread is first; threads with one stack share it.\n\n"
     "  -p, --pid PID          the process\n"
+    "      --source           show source lines\n"
+    "  -l, --long             each thread by itself, with source lines\n"
     "  -j, --json             one JSON object, as pystrobe(8) describes it\n"
     "  -t, --threads WHICH    all (the default), main, or gil: the one that holds\n"
     "                         the GIL\n"
@@ -25,12 +27,12 @@ static const char help[] =
     "                         means all\n"
     "  -n, --native           show <native> where C code calls Python code again\n"
     "  -g, --gc               show <GC> on a thread that collects garbage\n"
-    "      --positions        show which part of the line runs\n"
+    "      --positions        show which part of the line runs; with --source mark it\n"
     "      --opcodes          show the instruction that runs\n"
     "      --async WHAT       asyncio tasks instead: running (and what awaits them),\n"
     "                         or all; goes with --json\n"
     "      --pause            stop the process while it is read, for 100 ms at most\n"
-    "      --no-source        do not look for source lines\n"
+    "      --no-source        no source lines, with --long\n"
     "      --color WHEN       auto (the default), always or never; NO_COLOR is\n"
     "                         respected\n"
     "  -h, --help             this text\n\n"
@@ -42,7 +44,7 @@ enum { OUTPUT_MAX = 256 << 20 };
 /* What the command line asks for. */
 struct request {
     struct dump_request take;
-    bool json, no_source;
+    bool json, source, each_thread, no_source;
     bool alone;             /* start no process: the caller ends this one, and waits for no other */
     uint32_t colour;        /* enum colour_when */
     uint32_t threads, mode; /* CPY_STATUS_ bits; 0: all */
@@ -128,6 +130,7 @@ static int show_snapshot(const struct session *session, const struct cpy_info *i
                         .threads = taken->snapshot.threads,
                         .thread_count = taken->snapshot.count,
                         .frames = request->take.options.frames,
+                        .each_thread = request->each_thread,
                         .source = session->source,
                         .colour = request->colour == COLOUR_ALWAYS ||
                                   (request->colour == COLOUR_AUTO && options_colour())};
@@ -137,14 +140,23 @@ static int show_snapshot(const struct session *session, const struct cpy_info *i
     return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
 }
 
+/* The latest change of a source file whose lines are those that run. The kernel has the times of
+ * files and processes to about 10 ms. */
+static int64_t newest_source_ns(const struct source_owner *owner)
+{
+    return clock_utc_ns() - (int64_t)proc_age_ns(owner->program.id.start) +
+           (int64_t)(100 * NS_PER_MS);
+}
+
 /* Takes hold of the process, and finds what reads its source files if they are wanted. */
 static void begin_session(const struct request *request, struct session *session)
 {
     *session = (struct session){.request = request};
     program_hold(request->take.pid, &session->held);
-    if (!request->json && !request->no_source && request->tasks == ASYNC_NONE &&
-        source_owner_find(request->take.pid, &session->owner))
-        session->source = source_open(source_reader_of_owner(&session->owner));
+    if (!request->json && (request->source || request->each_thread) && !request->no_source &&
+        request->tasks == ASYNC_NONE && source_owner_find(request->take.pid, &session->owner))
+        session->source =
+            source_open(source_reader_of_owner(&session->owner), newest_source_ns(&session->owner));
 }
 
 static void end_session(struct session *session)
@@ -240,6 +252,8 @@ static const struct option_row rows[] = {
     {"opcodes", 0, OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_OPCODES},
     {"alone", 0, OPTION_FLAG, FIELD(alone)}, /* for pystrobe agent, not for people */
     {"pause", 0, OPTION_FLAG, FIELD(take.pause)},
+    {"source", 0, OPTION_FLAG, FIELD(source)},
+    {"long", 'l', OPTION_FLAG, FIELD(each_thread)},
     {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
     {"color", 0, OPTION_WORD, FIELD(colour), .words = colour_words},
     {"async", 0, OPTION_WORD, FIELD(tasks), .words = async_words},
@@ -261,6 +275,8 @@ static bool goes_with_async(const struct request *request)
         {"--gc", options->frames & CPY_FRAME_GC},
         {"--positions", options->frames & CPY_FRAME_POSITIONS},
         {"--opcodes", options->frames & CPY_FRAME_OPCODES},
+        {"--source", request->source},
+        {"--long", request->each_thread},
         {"--pause", request->take.pause},
         {"--color always", request->colour == COLOUR_ALWAYS},
     };

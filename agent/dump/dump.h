@@ -25,11 +25,17 @@ struct dump {
 
     /* How it is to be shown. */
     uint32_t frames;       /* enum cpy_frame_option: what was asked for */
+    bool each_thread;      /* text only: no thread is moved or shares a stack with others */
     bool colour;           /* text only */
     struct source *source; /* text only; NULL: no source lines */
 };
 
-/* Appends a text for people: like a traceback, but the most recent call first. */
+/*
+ * Appends a text for people: like a traceback, but the most recent call first. The main thread is
+ * first, and threads that have the same stack and do the same share one, unless `each_thread`.
+ *
+ * Cost: compares each thread with those before it; memory for the text only.
+ */
 void dump_text(const struct dump *dump, struct buf *out);
 
 /* Appends one JSON object, as pystrobe(8) describes it. */

@@ -15,22 +15,26 @@ struct file {
     size_t size;      /* bytes of text */
     uint32_t *starts; /* owned: where line 1, STRIDE + 1, ... begin */
     size_t start_count;
+    bool newer; /* than the process: its lines are not those that run */
 };
 
 struct source {
     struct source_reader *reader; /* owned */
+    int64_t started_ns;
     struct file files[SOURCE_FILES_MAX];
     size_t count, bytes;
 };
 
-struct source *source_open(struct source_reader *reader)
+struct source *source_open(struct source_reader *reader, int64_t started_ns)
 {
     struct source *source = reader ? calloc(1, sizeof(*source)) : NULL;
 
-    if (source)
-        source->reader = reader;
-    else
+    if (!source) {
         source_reader_end(reader);
+        return NULL;
+    }
+    source->reader = reader;
+    source->started_ns = started_ns;
     return source;
 }
 
@@ -108,8 +112,11 @@ static bool load_source_file(const struct source *source, struct file *file)
     struct buf text;
 
     buf_init(&text, SOURCE_BYTES_MAX - source->bytes);
-    if (source_reader_read(source->reader, file->name, &text) && text.size > 0)
-        take_text(file, &text);
+    if (source_reader_read(source->reader, file->name, &text)) {
+        file->newer = source_reader_changed_ns(source->reader) > source->started_ns;
+        if (text.size > 0 && !file->newer)
+            take_text(file, &text);
+    }
     buf_finish(&text);
     if (!file->text)
         return false;
@@ -117,16 +124,23 @@ static bool load_source_file(const struct source *source, struct file *file)
     return note_starts(file);
 }
 
-/* The file of that name, read if it is new. NULL: no room for one more. */
-static const struct file *find_file(struct source *source, const char *name)
+/* The file of that name if it was asked for before, else NULL. */
+static const struct file *find_known_file(const struct source *source, const char *name)
 {
-    struct file *file;
-
     for (size_t i = source->count; i > 0; i--)
         if (strcmp(source->files[i - 1].name, name) == 0)
             return &source->files[i - 1];
-    if (source->count == SOURCE_FILES_MAX)
-        return NULL;
+    return NULL;
+}
+
+/* The file of that name, read if it is new. NULL: no room for one more. */
+static const struct file *find_file(struct source *source, const char *name)
+{
+    const struct file *known = find_known_file(source, name);
+    struct file *file;
+
+    if (known || source->count == SOURCE_FILES_MAX)
+        return known;
     file = &source->files[source->count];
     *file = (struct file){.name = strdup(name)};
     if (!file->name)
@@ -162,4 +176,11 @@ bool source_line(struct source *source, const char *file_name, int32_t number,
     out->size -= out->text[out->size - 1] == '\n';
     out->size = out->size < SOURCE_LINE_MAX ? out->size : SOURCE_LINE_MAX;
     return true;
+}
+
+bool source_is_newer(const struct source *source, const char *file_name)
+{
+    const struct file *file = find_known_file(source, file_name);
+
+    return file && file->newer;
 }

@@ -5,7 +5,8 @@
  * Shape:  source_open, source_line..., source_close.
  * Trust:  the target says which file and line, so it may name anything; source_reader.h decides
  *         what is opened.
- * Beware: a file may be newer than the code that runs; nothing tells.
+ * Beware: a file may be newer than the code that runs. One that was changed after the process was
+ *         started has no lines here, but a process that a fork made may run older code.
  */
 #ifndef AGENT_DUMP_SOURCE_H
 #define AGENT_DUMP_SOURCE_H
@@ -38,11 +39,12 @@ struct source_line {
 struct source;
 
 /*
- * Takes over `reader`; NULL: there is none.
+ * Takes over `reader`; NULL: there is none. `started_ns` (UTC): files that were changed later than
+ * that have no lines; INT64_MAX: all files have.
  *
  * Gives: NULL: out of memory, or there is no reader.
  */
-MUST_CHECK struct source *source_open(struct source_reader *reader);
+MUST_CHECK struct source *source_open(struct source_reader *reader, int64_t started_ns);
 
 /* Ends it. NULL is fine. */
 void source_close(struct source *source);
@@ -59,5 +61,8 @@ void source_explain(const struct source *source);
  */
 MUST_CHECK bool source_line(struct source *source, const char *file, int32_t number,
                             struct source_line *out);
+
+/* True if source_line found none in `file` because it was changed after the process was started. */
+MUST_CHECK bool source_is_newer(const struct source *source, const char *file);
 
 #endif

@@ -22,13 +22,14 @@
 #include "base/file.h"
 
 /* A request is MESSAGE_FILE with a name. The answer is any number of MESSAGE_TEXT, then
- * MESSAGE_END, or MESSAGE_NONE. */
+ * MESSAGE_END with the time of the file's last change (int64_t, ns, UTC), or MESSAGE_NONE. */
 enum { MESSAGE_FILE, MESSAGE_TEXT, MESSAGE_END, MESSAGE_NONE };
 enum { PIECE_BYTES = 1 << 20 };
 
 struct source_reader {
     struct child_process child; /* its channel is ours */
     uint64_t left_ns;           /* that reads may still take */
+    int64_t changed_ns;         /* of the file that was read last; UTC */
     bool gave_up;
 };
 
@@ -149,7 +150,7 @@ static bool send_to_parent(struct server *server, uint32_t kind, const void *byt
     return rc == IPC_CHANNEL_OK;
 }
 
-static bool send_text(struct server *server, const struct buf *text)
+static bool send_text(struct server *server, const struct buf *text, int64_t changed_ns)
 {
     size_t at, size;
 
@@ -158,7 +159,7 @@ static bool send_text(struct server *server, const struct buf *text)
         if (!send_to_parent(server, MESSAGE_TEXT, text->data + at, size))
             return false;
     }
-    return send_to_parent(server, MESSAGE_END, NULL, 0);
+    return send_to_parent(server, MESSAGE_END, &changed_ns, sizeof(changed_ns));
 }
 
 /* Answers a request. False: the parent has gone. */
@@ -166,6 +167,7 @@ static bool answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct server *server = ctx;
     char name[PATH_MAX];
+    struct stat st;
     struct buf text;
     bool good;
     int fd = -1;
@@ -176,8 +178,8 @@ static bool answer(void *ctx, uint32_t kind, const void *bytes, size_t size)
         fd = open_inside(server, name);
     }
     buf_init(&text, SOURCE_FILE_MAX);
-    if (fd >= 0 && file_read_all(fd, &text))
-        good = send_text(server, &text);
+    if (fd >= 0 && file_read_all(fd, &text) && fstat(fd, &st) == 0)
+        good = send_text(server, &text, (int64_t)timespec_to_ns(st.st_ctim));
     else
         good = send_to_parent(server, MESSAGE_NONE, NULL, 0);
     buf_finish(&text);
@@ -286,6 +288,7 @@ struct source_reader *source_reader_of_folder(const struct source_folder *folder
 /* What has come of an answer. */
 struct incoming {
     struct buf *out;
+    int64_t changed_ns;
     bool over, found;
 };
 
@@ -298,7 +301,10 @@ static bool take_answer_part(void *ctx, uint32_t kind, const void *bytes, size_t
         return true;
     }
     incoming->over = true;
-    incoming->found = kind == MESSAGE_END && !buf_failed(incoming->out);
+    incoming->found =
+        kind == MESSAGE_END && size == sizeof(incoming->changed_ns) && !buf_failed(incoming->out);
+    if (incoming->found)
+        memcpy(&incoming->changed_ns, bytes, size);
     return false;
 }
 
@@ -338,7 +344,13 @@ bool source_reader_read(struct source_reader *reader, const char *file, struct b
     reader->left_ns -= took_ns < reader->left_ns ? took_ns : reader->left_ns;
     if (!good)
         child_process_end(&reader->child, clock_mono_ns());
+    reader->changed_ns = incoming.changed_ns;
     return good && incoming.found;
+}
+
+int64_t source_reader_changed_ns(const struct source_reader *reader)
+{
+    return reader->changed_ns;
 }
 
 bool source_reader_gave_up(const struct source_reader *reader)

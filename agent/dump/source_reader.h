@@ -78,6 +78,9 @@ MUST_CHECK struct source_reader *source_reader_of_folder(const struct source_fol
  */
 MUST_CHECK bool source_reader_read(struct source_reader *reader, const char *file, struct buf *out);
 
+/* When the file that was read last was changed: its content, owner, mode or links; ns, UTC. */
+int64_t source_reader_changed_ns(const struct source_reader *reader);
+
 /* True if SOURCE_WAIT_NS were used up. */
 bool source_reader_gave_up(const struct source_reader *reader);
 

@@ -14,6 +14,7 @@
 #define PLAIN   "\033[0m"
 
 enum { REPEATS_SHOWN = 3 }; /* of one call that calls itself; as Python's traceback has it */
+enum { NAMED_MAX = 3 };     /* threads of one stack whose ids and names are shown */
 
 static const struct {
     uint32_t status;
@@ -28,6 +29,9 @@ static const struct {
 };
 
 enum { STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
+
+/* A thread that has one of these is not idle. */
+enum { WORKS = CPY_STATUS_GIL | CPY_STATUS_GIL_WAIT | CPY_STATUS_CPU | CPY_STATUS_GC };
 
 /* Begins or ends (PLAIN) a colour, if there are any. */
 static void paint(const struct dump *dump, struct buf *out, const char *colour)
@@ -68,23 +72,68 @@ static void add_text_statuses(const struct cpy_thread *thread, struct buf *out)
             buf_add_fmt(out, "%s%s", before, statuses[i].text);
             before = ", ";
         }
+    if (thread->tid != 0 && !(thread->status & WORKS)) {
+        buf_add_fmt(out, "%sidle", before);
+        before = ", ";
+    }
     buf_add_str(out, before[0] == ',' ? ")" : "");
 }
 
+static void add_thread_name(const struct cpy_thread *thread, struct buf *out)
+{
+    if (thread->tid != 0)
+        buf_add_fmt(out, "%d", (int)thread->tid);
+    else
+        buf_add_str(out, "?");
+    if (!thread->name)
+        return;
+    buf_add_str(out, " \"");
+    escape_add_str(out, thread->name);
+    buf_add_str(out, "\"");
+}
+
+static bool is_same_call(const struct cpy_frame *one, const struct cpy_frame *other)
+{
+    return one->code == other->code && one->line == other->line && one->column == other->column &&
+           one->end_column == other->end_column && one->opcode == other->opcode;
+}
+
+/* True if the threads share one stack in the text. */
+static bool is_together(const struct dump *dump, const struct cpy_thread *one,
+                        const struct cpy_thread *other)
+{
+    if (one == other)
+        return true;
+    if (dump->each_thread || one->interpreter != other->interpreter ||
+        one->status != other->status || one->torn != other->torn || one->cut != other->cut ||
+        one->depth != other->depth || (one->tid == 0) != (other->tid == 0))
+        return false;
+    for (uint32_t i = 0; i < one->depth; i++)
+        if (!is_same_call(&one->frames[i], &other->frames[i]))
+            return false;
+    return true;
+}
+
+/* The threads that share this one's stack: how many, and the first few by id and name. */
 static void add_thread_line(const struct dump *dump, const struct cpy_thread *thread,
                             struct buf *out)
 {
+    size_t i, count = 0, named = 0;
+
+    for (i = 0; i < dump->thread_count; i++)
+        count += is_together(dump, thread, &dump->threads[i]);
     buf_add_str(out, "\n");
     paint(dump, out, BOLD);
-    if (thread->tid != 0)
-        buf_add_fmt(out, "Thread %d", (int)thread->tid);
+    if (count > NAMED_MAX)
+        buf_add_fmt(out, "%zu threads: ", count);
     else
-        buf_add_str(out, "Thread ?");
-    if (thread->name) {
-        buf_add_str(out, " \"");
-        escape_add_str(out, thread->name);
-        buf_add_str(out, "\"");
-    }
+        buf_add_str(out, count == 1 ? "Thread " : "Threads ");
+    for (i = 0; i < dump->thread_count && named < NAMED_MAX; i++)
+        if (is_together(dump, thread, &dump->threads[i])) {
+            buf_add_str(out, named++ > 0 ? ", " : "");
+            add_thread_name(&dump->threads[i], out);
+        }
+    buf_add_str(out, count > NAMED_MAX ? ", ..." : "");
     paint(dump, out, PLAIN);
     add_text_statuses(thread, out);
     buf_add_str(out, "\n");
@@ -124,8 +173,13 @@ static void add_source_line(const struct dump *dump, const struct cpy_frame *fra
     struct source_line line;
     size_t skipped = 0;
 
-    if (!dump->source || !source_line(dump->source, frame->code->file, frame->line, &line))
+    if (!dump->source)
         return;
+    if (!source_line(dump->source, frame->code->file, frame->line, &line)) {
+        if (source_is_newer(dump->source, frame->code->file))
+            buf_add_str(out, "        (no line: the file is newer than the process)\n");
+        return;
+    }
     while (skipped < line.size && line.text[skipped] == ' ')
         skipped++;
     while (line.size > skipped && line.text[line.size - 1] == ' ')
@@ -170,12 +224,6 @@ static void add_text_frame(const struct dump *dump, const struct cpy_frame *fram
     add_source_line(dump, frame, out);
 }
 
-static bool is_repeated(const struct cpy_frame *one, const struct cpy_frame *other)
-{
-    return one->code == other->code && one->line == other->line && one->column == other->column &&
-           one->end_column == other->end_column && one->opcode == other->opcode;
-}
-
 static void add_repeats(uint32_t repeats, struct buf *out)
 {
     if (repeats > REPEATS_SHOWN)
@@ -189,7 +237,7 @@ static void add_text_frames(const struct dump *dump, const struct cpy_thread *th
     uint32_t i, repeats = 0; /* so many frames like the last one stand there */
 
     for (i = 0; i < thread->depth; i++) {
-        if (i > 0 && !is_repeated(&thread->frames[i - 1], &thread->frames[i])) {
+        if (i > 0 && !is_same_call(&thread->frames[i - 1], &thread->frames[i])) {
             add_repeats(repeats, out);
             repeats = 0;
         }
@@ -214,11 +262,30 @@ static void add_text_thread(const struct dump *dump, const struct cpy_thread *th
                     CPY_DEPTH_MAX);
 }
 
+/* True if the thread goes before those that stand before it. */
+static bool goes_first(const struct dump *dump, size_t index)
+{
+    return !dump->each_thread && (dump->threads[index].status & CPY_STATUS_MAIN);
+}
+
+/* True if a thread before it has its stack, and is shown with it. */
+static bool is_shown_before(const struct dump *dump, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (is_together(dump, &dump->threads[index], &dump->threads[i]))
+            return true;
+    return false;
+}
+
 void dump_text(const struct dump *dump, struct buf *out)
 {
     add_process_line(dump, out);
     if (dump->thread_count == 0)
         buf_add_str(out, "\nNo thread is like that now.\n");
     for (size_t i = 0; i < dump->thread_count; i++)
-        add_text_thread(dump, &dump->threads[i], out);
+        if (goes_first(dump, i))
+            add_text_thread(dump, &dump->threads[i], out);
+    for (size_t i = 0; i < dump->thread_count; i++)
+        if (!goes_first(dump, i) && !is_shown_before(dump, i))
+            add_text_thread(dump, &dump->threads[i], out);
 }

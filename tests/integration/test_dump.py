@@ -160,7 +160,7 @@ def test_a_frame_has_its_columns_where_the_version_keeps_them(python, pystrobe, 
 def test_the_text_shows_source_lines_and_marks_what_runs(python, pystrobe, crowd_of):
     own = crowd_of(python)
 
-    text = text_of(pystrobe, own["pid"], "--positions", "--threads", "main")
+    text = text_of(pystrobe, own["pid"], "--positions", "--source", "--threads", "main")
 
     marked = version_of(python) >= (3, 11)
     line = re.escape(own["file"]) + (r":\d+:11" if marked else r":\d+") + " in main\n"
@@ -171,8 +171,48 @@ def test_the_text_shows_source_lines_and_marks_what_runs(python, pystrobe, crowd
 
 
 def test_source_lines_can_be_left_out(pystrobe, crowd):
-    assert "while os.read" in text_of(pystrobe, crowd)
-    assert "while os.read" not in text_of(pystrobe, crowd, "--no-source")
+    assert "while os.read" in text_of(pystrobe, crowd, "--long")
+    assert "while os.read" not in text_of(pystrobe, crowd, "--long", "--no-source")
+    assert "while os.read" not in text_of(pystrobe, crowd)
+
+
+def test_it_is_short_unless_asked_for_more(pystrobe, start):
+    code = ("import threading\n"
+            "wait = threading.Event().wait\n"
+            "for number in range(5):\n"
+            "    threading.Thread(target=wait, name='waits', daemon=True).start()\n"
+            "print(flush=True)\n"
+            "wait()\n")
+    target = live.Target(["/usr/bin/python3", "-c", code])
+    try:
+        target.process.stdout.readline()
+        live.wait_until_asleep(target.pid, live.tids_of(target.pid))
+        short, whole = text_of(pystrobe, target.pid), text_of(pystrobe, target.pid, "--long")
+    finally:
+        target.stop()
+
+    assert re.search(r'\A.*\n.*\n\nThread %d "MainThread" \(main, idle\)\n' % target.pid, short), short
+    assert len(re.findall(r'^5 threads: \d+ "waits", \d+ "waits", \d+ "waits", \.\.\. \(idle\)$', short, re.M)) == 1, short
+    assert len(re.findall(r'^Thread \d+ "waits" \(idle\)$', whole, re.M)) == 5, whole
+
+
+def test_no_line_of_a_file_that_is_newer_than_the_process_is_shown(pystrobe, tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text("import sys\nprint(flush=True)\nsys.stdin.read()\n")
+    target = live.Target(["/usr/bin/python3", str(file)])
+    try:
+        target.process.stdout.readline()
+        live.wait_until_asleep(target.pid, [target.pid])
+        before = text_of(pystrobe, target.pid, "--source")
+        time.sleep(0.2)  # a file's time is not exact
+        file.write_text("import sys\nprint(flush=True)\nraise SystemExit('never ran')\n")
+        after = text_of(pystrobe, target.pid, "--source")
+    finally:
+        target.stop()
+
+    place = "    %s:3 in <module>\n        " % file
+    assert place + "sys.stdin.read()\n" in before
+    assert place + "(no line: the file is newer than the process)\n" in after and "never ran" not in after
 
 
 def test_a_name_cannot_drive_the_terminal(python, pystrobe, crowd_of):
@@ -236,7 +276,7 @@ def test_no_line_is_shown_that_the_program_could_not_read(pystrobe, open_folder)
                           "/usr/bin/python3", "-c", code, str(secret), str(public)])
     try:
         target.read_json()
-        text = text_of(pystrobe, target.pid)
+        text = text_of(pystrobe, target.pid, "--source")
     finally:
         target.stop()
 

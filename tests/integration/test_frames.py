@@ -117,7 +117,7 @@ def test_a_thread_that_waits_is_not_said_to_hold_the_gil(python, pystrobe, start
 def test_dump_as_text_shows_every_thread_and_function(python, pystrobe, start):
     own = start(python, "frames.py").read_json()
 
-    done = pystrobe.run("dump", "--pid", own["pid"])
+    done = pystrobe.run("dump", "--long", "--pid", own["pid"])
 
     assert done.returncode == 0, done.stderr
     for thread in threads_of(own).values():

@@ -165,9 +165,9 @@ def test_a_recording_of_what_gave_up_its_rights_shows_no_line(pystrobe, secret, 
 
 def test_dump_shows_no_line_of_what_gives_up_its_rights(pystrobe, secret):
     process = dropping(secret)
-    dump = Held([*pystrobe.words, pystrobe.path, "dump", "--pid", process.pid])
+    dump = Held([*pystrobe.words, pystrobe.path, "dump", "--source", "--pid", process.pid])
     try:
-        live.wait_until(lambda: SECRET in pystrobe.run("dump", "--pid", process.pid).stdout, "the line, while it is root's")
+        live.wait_until(lambda: SECRET in pystrobe.run("dump", "--source", "--pid", process.pid).stdout, "the line, while it is root's")
         dump.hold(looks_once_more)
         process.process.stdin.write(b"\n")
         process.process.stdin.flush()
@@ -247,7 +247,7 @@ def test_dump_does_not_wait_for_a_file_system_that_does_not_answer(pystrobe, tar
     process = target(naming(dead(*words).path / "app.py", 100))
     live.wait_until(lambda: "python" in os.readlink("/proc/%d/exe" % process.pid), "it runs Python")
     time.sleep(live.STOP_S)
-    done = subprocess.run([pystrobe.path, "dump", "--pid", str(process.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([pystrobe.path, "dump", "--source", "--pid", str(process.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=LATE_S)
 
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ static inline struct source *source_of_tree(const char *root, const char *workin
 {
     const struct source_folder folder = {.root = root, .working = working};
 
-    return source_open(source_reader_of_folder(&folder));
+    return source_open(source_reader_of_folder(&folder), INT64_MAX);
 }
 
 #endif

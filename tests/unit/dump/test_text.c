@@ -37,10 +37,10 @@ static const char *show_frame(const struct cpy_frame *frame, bool colour)
 /* What stands behind the head and the line of the thread. */
 static const char *show_below(const struct cpy_frame *frame)
 {
-    const char *text = strstr(show_frame(frame, false), "Thread 1\n");
+    const char *text = strstr(show_frame(frame, false), "Thread 1 (idle)\n");
 
     assert_non_null(text);
-    return text + strlen("Thread 1\n");
+    return text + strlen("Thread 1 (idle)\n");
 }
 
 static void reads_like_a_traceback(void **state)
@@ -86,7 +86,78 @@ static void says_that_a_thread_has_no_frame(void **state)
     const struct dump dump = example_dump(&thread, 1);
 
     (void)state;
-    assert_non_null(strstr(example_show(&dump, dump_text), "Thread 7\n    runs no Python code\n"));
+    assert_non_null(
+        strstr(example_show(&dump, dump_text), "Thread 7 (idle)\n    runs no Python code\n"));
+}
+
+/* Six threads: one that runs, four that wait at one place, and the main one. */
+static const char *show_crowd(bool each_thread)
+{
+    static const struct cpy_frame elsewhere = {.code = &example_price, .line = 18};
+    const struct cpy_thread waits = {.tid = 10, .name = "w", EXAMPLE_FRAMES(example_frames)};
+    struct cpy_thread threads[6] = {waits, waits, waits, waits, waits, waits};
+    struct dump dump = example_dump(threads, 6);
+
+    dump.command = NULL;
+    dump.each_thread = each_thread;
+    threads[1] =
+        (struct cpy_thread){.tid = 11, .status = CPY_STATUS_CPU, .depth = 1, .frames = &elsewhere};
+    threads[2].name = NULL;
+    threads[2].tid = 12;
+    threads[4].tid = 14;
+    threads[5].tid = 4242;
+    threads[5].status = CPY_STATUS_MAIN;
+    return example_show(&dump, dump_text);
+}
+
+static void puts_the_main_thread_first_and_equal_stacks_together(void **state)
+{
+    (void)state;
+    assert_string_equal(show_crowd(false), "\n"
+                                           "Thread 4242 \"w\" (main, idle)\n"
+                                           "    /srv/shop.py:17 in Shop.price\n"
+                                           "    <native>\n"
+                                           "    /srv/shop.py:40 in <module>\n"
+                                           "\n"
+                                           "4 threads: 10 \"w\", 12, 10 \"w\", ... (idle)\n"
+                                           "    /srv/shop.py:17 in Shop.price\n"
+                                           "    <native>\n"
+                                           "    /srv/shop.py:40 in <module>\n"
+                                           "\n"
+                                           "Thread 11 (on CPU)\n"
+                                           "    /srv/shop.py:18 in Shop.price\n");
+}
+
+static void shows_each_thread_where_it_stands_if_asked(void **state)
+{
+    const char *text = show_crowd(true);
+    int threads = 0;
+
+    (void)state;
+    assert_int_equal(strncmp(text, "\nThread 10 \"w\" (idle)\n", 22), 0);
+    for (const char *at = text; (at = strstr(at, "\nThread ")); at++)
+        threads++;
+    assert_int_equal(threads, 6);
+    assert_non_null(strstr(text, "\nThread 14 \"w\" (idle)\n"));
+}
+
+static void shows_no_line_of_a_file_that_is_newer_than_the_process(void **state)
+{
+    const struct cpy_frame frame = {.code = &example_price, .line = 2};
+    const struct cpy_thread thread = {.tid = 1, .depth = 1, .frames = &frame};
+    const struct source_folder folder = {.root = tree, .working = tree};
+    struct dump dump = example_dump(&thread, 1);
+    const char *text;
+
+    (void)state;
+    tree_needs_openat2();
+    dump.source = source_open(source_reader_of_folder(&folder), 1000);
+    assert_non_null(dump.source);
+    text = example_show(&dump, dump_text);
+    source_close(dump.source);
+    assert_non_null(strstr(text, "    /srv/shop.py:2 in Shop.price\n"
+                                 "        (no line: the file is newer than the process)\n"));
+    assert_null(strstr(text, "total"));
 }
 
 static void shows_the_source_line_without_its_indent(void **state)
@@ -173,7 +244,7 @@ static void escapes_all_foreign_text(void **state)
                         "Python 3\\x1b\n"
                         "Warning: \\x1b\n"
                         "\n"
-                        "Thread 1 \"\\x07\"\n"
+                        "Thread 1 \"\\x07\" (idle)\n"
                         "    /srv/\\x0d\\u202e.py:1 in \\x1b[2J\\x9b\n");
 }
 
@@ -197,7 +268,7 @@ static void has_no_colour_unless_asked_for(void **state)
 
     (void)state;
     assert_null(strchr(show_frame(&frame, false), '\x1b'));
-    assert_non_null(strstr(show_frame(&frame, true), "\033[1mThread 1\033[0m\n"));
+    assert_non_null(strstr(show_frame(&frame, true), "\033[1mThread 1\033[0m (idle)\n"));
     assert_non_null(strstr(show_frame(&frame, true), "\033[2mtotal = "));
     assert_non_null(strstr(show_frame(&frame, true), "\033[31m^^^\033[0m\n"));
 }
@@ -214,7 +285,7 @@ static void counts_a_call_that_repeats_itself(void **state)
         frames[i] = example_frames[0];
     for (i = 100; i < 104; i++)
         frames[i] = (struct cpy_frame){.code = &example_module, .line = i < 103 ? 1 : 2};
-    assert_non_null(strstr(example_show(&dump, dump_text), "Thread 1\n"
+    assert_non_null(strstr(example_show(&dump, dump_text), "Thread 1 (idle)\n"
                                                            "    /srv/shop.py:17 in Shop.price\n"
                                                            "    /srv/shop.py:17 in Shop.price\n"
                                                            "    /srv/shop.py:17 in Shop.price\n"
@@ -231,6 +302,9 @@ int main(void)
         cmocka_unit_test(reads_like_a_traceback),
         cmocka_unit_test(says_the_warning_and_that_there_is_no_gil),
         cmocka_unit_test(says_that_a_thread_has_no_frame),
+        cmocka_unit_test(puts_the_main_thread_first_and_equal_stacks_together),
+        cmocka_unit_test(shows_each_thread_where_it_stands_if_asked),
+        cmocka_unit_test(shows_no_line_of_a_file_that_is_newer_than_the_process),
         cmocka_unit_test(shows_the_source_line_without_its_indent),
         cmocka_unit_test(shows_no_source_line_that_is_blank_or_not_there),
         cmocka_unit_test(marks_what_runs_below_characters_of_any_width),
