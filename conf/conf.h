@@ -176,6 +176,16 @@ void conf_template_expand(const char *text, conf_lookup *lookup, void *ctx, char
  * start so. */
 MUST_CHECK bool conf_is_listed(const char *list, const char *name);
 
+/* The nearest of the words that were tried so far. */
+struct conf_nearest {
+    const char *word;  /* borrowed: what was written */
+    const char *best;  /* borrowed: NULL while none is near enough */
+    unsigned distance; /* of best */
+};
+
+/* Tries one more word that would be right. Cost: the product of their lengths. */
+void conf_nearest_try(struct conf_nearest *nearest, const char *candidate);
+
 /*
  * Reads a value with its unit as the ini does, for command line options; ranges
  * are the caller's.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.h - what may stand in text, how it is shown in messages, and which word is near.
+ * text.h - what may stand in text, and how it is shown in messages.
  */
 #ifndef CONF_TEXT_H
 #define CONF_TEXT_H
@@ -25,15 +25,5 @@ const char *conf_quote(char out[CONF_QUOTE_MAX], const char *text);
 
 /* A letter of ASCII in lower case; any other character as it is. */
 char conf_lower(char c);
-
-/* The nearest of the words that were tried so far. */
-struct conf_nearest {
-    const char *word;  /* borrowed: what was written */
-    const char *best;  /* borrowed: NULL while none is near enough */
-    unsigned distance; /* of best */
-};
-
-/* Tries one more word that would be right. */
-void conf_nearest_try(struct conf_nearest *nearest, const char *candidate);
 
 #endif

@@ -85,17 +85,23 @@ bool options_rate(const char *text, double *out_hz)
 bool options_word(const char *option, const char *text, const struct options_word *words,
                   uint32_t *out)
 {
+    struct conf_nearest nearest = {.word = text};
     const struct options_word *word;
 
-    for (word = words; word->text; word++)
+    for (word = words; word->text; word++) {
         if (strcmp(word->text, text) == 0) {
             *out = word->value;
             return true;
         }
+        conf_nearest_try(&nearest, word->text);
+    }
     (void)fprintf(stderr, "pystrobe: --%s is one of", option);
     for (word = words; word->text; word++)
         (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
-    (void)fprintf(stderr, ", not '%s'\n", text);
+    (void)fprintf(stderr, ", not '%s'", text);
+    if (nearest.best)
+        (void)fprintf(stderr, "; did you mean '%s'?", nearest.best);
+    (void)fputc('\n', stderr);
     return false;
 }
 

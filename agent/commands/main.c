@@ -5,6 +5,7 @@
 
 #include "agent/commands/commands.h"
 #include "agent/host/version.h"
+#include "conf/conf.h"
 #include "exporters/exporter.h"
 
 static const struct {
@@ -42,11 +43,30 @@ static void print_command_list(FILE *to)
         to);
     for (size_t i = 0; i < COMMANDS && commands[i].help; i++)
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
-    (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
+    (void)fputs("\n  --help     this text; pystrobe help COMMAND for a command's options\n"
                 "  --version  which pystrobe this is; with --json as one JSON object\n\n"
                 "Example:\n"
                 "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n",
                 to);
+}
+
+/* Runs a command; one that is not known is a mistake. */
+static int run_command(int argc, char **argv)
+{
+    struct conf_nearest nearest = {.word = argv[0]};
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+        if (commands[i].help)
+            conf_nearest_try(&nearest, commands[i].name);
+    }
+    (void)fprintf(stderr, "pystrobe: there is no command '%s'", argv[0]);
+    if (nearest.best)
+        (void)fprintf(stderr, "; did you mean '%s'?\n", nearest.best);
+    else
+        (void)fputs("; pystrobe --help lists them\n", stderr);
+    return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -57,6 +77,8 @@ int main(int argc, char **argv)
         print_command_list(stderr);
         return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2)
+        return run_command(2, (char *[]){argv[2], (char[]){"--help"}, NULL});
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_command_list(stdout);
@@ -66,10 +88,5 @@ int main(int argc, char **argv)
         as_json = argc > 2 && strcmp(argv[2], "--json") == 0;
         return version_print(as_json, exporter_curl_version()) ? EXIT_OK : EXIT_FAILED;
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    (void)fprintf(stderr, "pystrobe: there is no command '%s'; pystrobe --help lists them\n",
-                  argv[1]);
-    return EXIT_USAGE;
+    return run_command(argc - 1, argv + 1);
 }

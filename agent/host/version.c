@@ -19,13 +19,19 @@ const char version_number[] = PYSTROBE_VERSION;
 const char version_revision[] = PYSTROBE_REVISION;
 const char version_agent[] = "pystrobe/" PYSTROBE_VERSION;
 
+/* gcc's __VERSION__ is a bare number, clang's has its name. */
+#ifdef __clang__
+static const char compiler[] = __VERSION__;
+#else
+static const char compiler[] = "gcc " __VERSION__;
+#endif
 static const char pythons[] = "3.6 to 3.15";
 
 /* Gives false if they cannot be written. */
 static bool print_as_text(const struct version_library *libraries, const char *curl_version)
 {
     (void)printf("pystrobe %s (%s, %s)\nreads CPython %s\n%s", version_number, version_revision,
-                 __VERSION__, pythons, curl_version);
+                 compiler, pythons, curl_version);
     for (; libraries->name; libraries++)
         (void)printf(", %s/%s", libraries->name, libraries->version);
     return putchar('\n') != EOF && fflush(stdout) == 0;
@@ -39,7 +45,7 @@ static bool print_as_json(const struct version_library *libraries, const char *c
     buf_init(&text, JSON_MAX);
     json_member(&text, "{\"version\": ", version_number);
     json_member(&text, ", \"revision\": ", version_revision);
-    json_member(&text, ", \"compiler\": ", __VERSION__);
+    json_member(&text, ", \"compiler\": ", compiler);
     json_member(&text, ", \"cpython\": ", pythons);
     json_member(&text, ", \"libraries\": {\"libcurl\": ", curl_version);
     for (; libraries->name; libraries++) {

@@ -72,9 +72,41 @@ def test_parser_help_and_manual_know_the_same_options(pystrobe, command, tmp_pat
             "unrecognized option '--no-such-option'", ""), name
 
 
+def test_help_of_a_command_is_the_same_by_both_ways(pystrobe):
+    asked = run(pystrobe, "help", "record")
+
+    assert asked.returncode == 0 and asked.stdout == run(pystrobe, "record", "--help").stdout
+    assert run(pystrobe, "help").stdout == run(pystrobe, "--help").stdout
+    assert run(pystrobe, "help", "recrod").returncode == 64
+
+
+@pytest.mark.parametrize("words, said", [
+    (["recrod"], "there is no command 'recrod'; did you mean 'record'?"),
+    (["help", "dmup"], "there is no command 'dmup'; did you mean 'dump'?"),
+    (["zzz"], "there is no command 'zzz'; pystrobe --help lists them"),
+    (["record", "--chldren"], "record: unrecognized option '--chldren'; did you mean '--children'?"),
+    (["record", "--chldren=3"], "record: unrecognized option '--chldren'; did you mean '--children'?"),
+    (["record", "--s"], "record: ambiguous option '--s'"),
+    (["record", "-Z"], "record: unrecognized option '-Z'"),
+    (["record", "--pid"], "record: option '--pid' needs a value"),
+    (["record", "-p"], "record: option '--pid' needs a value"),
+    (["record", "--children=3"], "record: option '--children' takes no value"),
+    (["record", "--help=3"], "record: option '--help' takes no value"),
+    (["record", "--" + "x" * 100], "record: unrecognized option '--%s'" % ("x" * 63)),
+    (["dump", "--mode", "cpuu"], "--mode is one of wall, cpu, gil, exception, not 'cpuu'; did you mean 'cpu'?"),
+])
+def test_what_is_misspelt_is_told_with_the_nearest_word(pystrobe, words, said):
+    done = run(pystrobe, *words)
+
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.splitlines()[0] == "pystrobe: " + said
+    assert all(line.startswith("pystrobe: ") for line in done.stderr.splitlines())
+
+
 def test_the_version_is_told_to_people_and_to_programs(pystrobe):
     text, parsed = run(pystrobe, "--version"), json.loads(run(pystrobe, "--version", "--json").stdout)
 
     assert text.stdout.startswith("pystrobe %s (%s, " % (parsed["version"], parsed["revision"]))
     assert parsed["cpython"] == "3.6 to 3.15" and parsed["libraries"]["libcurl"] in text.stdout
     assert re.fullmatch(r"\d+\.\d+\.\d+", parsed["version"])
+    assert re.search(r"(gcc|clang) .*\d+\.\d+", parsed["compiler"], re.I) and parsed["compiler"] in text.stdout
