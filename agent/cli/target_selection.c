@@ -14,6 +14,7 @@
 #include "agent/host/exits.h"
 #include "agent/sampling/stats.h"
 #include "base/file.h"
+#include "base/text.h"
 
 enum { COMMAND_SHOWN = 80 };
 
@@ -182,7 +183,8 @@ static void explain_left_behind(struct buf *out)
         buf_add_str(out, ", which it has started, goes on and is not sampled any more\n");
     }
     if (count > LIKELY_MAX)
-        buf_add_fmt(out, "pystrobe: and so do %zu others\n", count - LIKELY_MAX);
+        buf_add_fmt(out, "pystrobe: %zu more %s on\n", count - LIKELY_MAX,
+                    text_plural(count - LIKELY_MAX, "goes", "go"));
 }
 
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out)

@@ -15,6 +15,7 @@
 #include "agent/sampling/resolve_target.h"
 #include "agent/sampling/stats.h"
 #include "agent/supervisor/supervisor.h"
+#include "base/text.h"
 
 static const char help[] =
     "Usage: pystrobe agent -c FILE [--dry-run]\n\n"
@@ -70,8 +71,9 @@ static void log_stopped(struct supervisor *supervisor)
     supervisor_unwinder(supervisor, &unwinder);
     buf_init(&dropped, DROPPED_MAX);
     stats_dropped(stats, &unwinder, &dropped);
-    log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %s",
-             (unsigned long long)stats->samples, (unsigned long long)stats->attached,
+    log_line(LOG_LEVEL_INFO, "stopped: %llu %s of %llu %s, %s", (unsigned long long)stats->samples,
+             text_plural(stats->samples, "sample", "samples"), (unsigned long long)stats->attached,
+             text_plural(stats->attached, "process", "processes"),
              buf_failed(&dropped) ? "out of memory" : buf_text(&dropped));
     buf_finish(&dropped);
 }
@@ -88,9 +90,11 @@ static void start_burst(struct run *run, const struct control_request *request)
         control_done(run->monitoring.control, false, "there are too many bursts already");
         return;
     }
-    log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu processes now", request->target,
-             request->rate_hz, (double)request->duration_ns / 1e9, count);
-    (void)snprintf(text, sizeof(text), "%zu processes%s", count,
+    log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu %s now", request->target,
+             request->rate_hz, (double)request->duration_ns / 1e9, count,
+             text_plural(count, "process", "processes"));
+    (void)snprintf(text, sizeof(text), "%zu %s%s", count,
+                   text_plural(count, "process", "processes"),
                    count > 0           ? ""
                    : burst.id.pid != 0 ? ": it is not sampled now"
                                        : " now; those that come are sampled so, too");
@@ -199,8 +203,9 @@ static int run_agent(struct run *run)
         monitoring_close(&run->monitoring);
         return EXIT_FAILED;
     }
-    log_line(LOG_LEVEL_INFO, "started: %zu targets, %zu exporters", run->conf->target_count,
-             run->conf->exporter_count);
+    log_line(LOG_LEVEL_INFO, "started: %zu %s, %zu %s", run->conf->target_count,
+             text_plural(run->conf->target_count, "target", "targets"), run->conf->exporter_count,
+             text_plural(run->conf->exporter_count, "exporter", "exporters"));
     if (run->conf->target_count == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
     if (run->conf->exporter_count == 0 && delivery_count(run->publisher.delivery) == 0)

@@ -11,6 +11,7 @@
 #include "agent/commands/examine.h"
 #include "agent/delivery/publisher.h"
 #include "agent/host/log.h"
+#include "base/text.h"
 #include "exporters/exporter.h"
 
 static const char help[] =
@@ -50,13 +51,17 @@ static const struct option_row rows[] = {
 
 static void examine_settings(struct findings *out, const char *path, const struct conf *conf)
 {
+    const struct exporter_settings *first;
+    const size_t exporters = path ? conf->exporter_count : publisher_wanted(conf, &first);
+    const char *word = text_plural(exporters, "exporter", "exporters");
+
     if (path)
-        findings_add(out, FINDING_GOOD, "settings", "", "%s: %zu targets, %zu exporters", path,
-                     conf->target_count, conf->exporter_count);
+        findings_add(out, FINDING_GOOD, "settings", "", "%s: %zu %s, %zu %s", path,
+                     conf->target_count, text_plural(conf->target_count, "target", "targets"),
+                     exporters, word);
     else
         findings_add(out, FINDING_NOTE, "settings", "name your ini file by -c",
-                     "there is no %s, only what variables say: %zu exporters", usual,
-                     publisher_wanted(conf, &(const struct exporter_settings *){NULL}));
+                     "there is no %s, only what variables say: %zu %s", usual, exporters, word);
 }
 
 static int examine_all(const struct request *request, const struct conf *conf)

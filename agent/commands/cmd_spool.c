@@ -16,6 +16,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 
 static const char help[] =
     "Usage: pystrobe spool [-c FILE | -d DIR] ls [--json]\n"
@@ -287,8 +288,10 @@ static int run_rm(struct request *request, const struct spool_list *list)
         return options_usage("spool");
     }
     if (!request->yes && isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "Remove %zu batches of profiles that no server has? [y/N] ",
-                      request->all ? list->count : (size_t)request->count);
+        const size_t count = request->all ? list->count : (size_t)request->count;
+
+        (void)fprintf(stderr, "Remove %zu %s of profiles that no server has? [y/N] ", count,
+                      text_plural(count, "batch", "batches"));
         if (getchar() != 'y')
             return EXIT_FAILED;
     }
@@ -365,7 +368,8 @@ static int run_push(struct request *request, const struct spool_list *list)
         request->words++;
         request->count--;
         status = for_each(request, list, push_one, &push);
-        (void)fprintf(stderr, "%zu profiles sent\n", push.sent);
+        (void)fprintf(stderr, "pystrobe: %zu %s sent\n", push.sent,
+                      text_plural(push.sent, "profile", "profiles"));
         exporter_close(push.exporter);
     } else {
         err_within(&err, "exporter %s", push.name);

@@ -9,6 +9,7 @@
 #include "agent/proc/namespaces.h"
 #include "agent/proc/proc.h"
 #include "agent/proc/ptrace_access.h"
+#include "base/text.h"
 #include "unwind/cpy.h"
 
 enum { TRIES = 200, TRY_NS = 10 * NS_PER_MS };
@@ -37,7 +38,8 @@ static void try_sampling(struct findings *out, struct cpy_target *target)
             (void)nanosleep(&pause, NULL);
     }
     if (rc == CPY_OK)
-        findings_add(out, FINDING_GOOD, "sample", "", "%u threads in %llu us", threads,
+        findings_add(out, FINDING_GOOD, "sample", "", "%u %s in %llu us", threads,
+                     text_plural(threads, "thread", "threads"),
                      (unsigned long long)(clock_mono_ns() - began_ns) / NS_PER_US);
     else
         findings_add(out, FINDING_BAD, "sample", "try again; if it stays so, report it as a bug",

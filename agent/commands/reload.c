@@ -13,6 +13,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/host/thread.h"
+#include "base/text.h"
 
 /* Exporters that are no more deliver what they hold for so long, beside everything else. */
 #define END_NS (5 * NS_PER_S)
@@ -257,8 +258,10 @@ bool reload(struct run *run, struct err *err)
         conf_free(conf);
     monitoring_reloaded(&run->monitoring, good, err);
     if (good)
-        log_line(LOG_LEVEL_INFO, "reloaded: %zu targets, %zu exporters", run->conf->target_count,
-                 run->conf->exporter_count);
+        log_line(LOG_LEVEL_INFO, "reloaded: %zu %s, %zu %s", run->conf->target_count,
+                 text_plural(run->conf->target_count, "target", "targets"),
+                 run->conf->exporter_count,
+                 text_plural(run->conf->exporter_count, "exporter", "exporters"));
     else
         log_line(LOG_LEVEL_ERROR, "reload failed, all stays as it was: %s", err->text);
     return good;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/delivery/internal.h"
+#include "base/text.h"
 #include "base/time_units.h"
 
 /* What a cancel may take beyond the deadline, out of the 200 ms that are promised. */
@@ -323,7 +324,8 @@ static bool tell_lost(struct delivery *delivery, struct export_worker *worker)
     worker->stats.dropped_stop += lost;
     if (lost > 0)
         export_log_say(&delivery->world, worker->log.who, DELIVERY_WARNING,
-                       "%" PRIu64 " profiles could not be delivered before the end", lost);
+                       "%" PRIu64 " %s could not be delivered before the end", lost,
+                       text_plural(lost, "profile", "profiles"));
     return lost == 0;
 }
 

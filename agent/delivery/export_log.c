@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/time_units.h"
 
 enum { LINE_SIZE = ERR_TEXT_MAX + 256 };
@@ -51,8 +52,9 @@ static void tell_failure(struct export_log *log, uint64_t now_ns,
         return;
     if (log->announced)
         export_log_say(log->world, log->who, DELIVERY_WARNING,
-                       "still fails (%" PRIu64 " tries, %zu profiles wait): %s", log->failed_tries,
-                       stats->queued, result->answer.err.text);
+                       "still fails (%" PRIu64 " tries, %zu %s waiting): %s", log->failed_tries,
+                       stats->queued, text_plural(stats->queued, "profile", "profiles"),
+                       result->answer.err.text);
     else
         export_log_say(log->world, log->who, DELIVERY_WARNING, "%s; it will be tried again",
                        result->answer.err.text);
@@ -75,9 +77,11 @@ static void tell_drops(struct export_log *log, uint64_t now_ns, const struct del
     if (dropped == log->dropped || !may_say(&log->drop_ns, now_ns))
         return;
     export_log_say(log->world, log->who, DELIVERY_WARNING,
-                   "%" PRIu64 " profiles were dropped (so far %" PRIu64
-                   " as the queue was full, %" PRIu64 " as they got too old)",
-                   dropped - log->dropped, stats->dropped_full, stats->dropped_old);
+                   "%" PRIu64 " %s dropped (so far %" PRIu64 " as the queue was full, %" PRIu64
+                   " as they got too old)",
+                   dropped - log->dropped,
+                   text_plural(dropped - log->dropped, "profile was", "profiles were"),
+                   stats->dropped_full, stats->dropped_old);
     log->dropped = dropped;
 }
 
@@ -87,8 +91,10 @@ static void tell_rejected(struct export_log *log, uint64_t now_ns,
     if (stats->rejected == log->rejected || !may_say(&log->reject_ns, now_ns))
         return;
     export_log_say(log->world, log->who, DELIVERY_WARNING,
-                   "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
-                   stats->rejected - log->rejected, stats->rejected);
+                   "%" PRIu64 " %s left out by the server (so far %" PRIu64 ")",
+                   stats->rejected - log->rejected,
+                   text_plural(stats->rejected - log->rejected, "sample was", "samples were"),
+                   stats->rejected);
     log->rejected = stats->rejected;
 }
 
@@ -181,7 +187,8 @@ static void tell_spool_state(struct spool_log *log, uint64_t now_ns,
         log->failing = true;
     } else if (!stats->failing && log->failing) {
         export_log_say(log->world, spool_who, DELIVERY_INFO,
-                       "works again; %" PRIu64 " profiles went past it", in_memory);
+                       "works again; %" PRIu64 " %s went past it", in_memory,
+                       text_plural(in_memory, "profile", "profiles"));
         log->failing = false;
         log->reported.in_memory = stats->in_memory;
     }
@@ -208,31 +215,34 @@ static void tell_spool_losses(struct spool_log *log, uint64_t now_ns,
 void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                     const struct delivery_spool_stats *stats)
 {
-    uint64_t unknown = stats->dropped_unknown - log->reported.dropped_unknown;
+    const uint64_t unknown = stats->dropped_unknown - log->reported.dropped_unknown;
+    const uint64_t found = stats->found - log->reported.found;
+    const uint64_t unreadable = stats->unreadable - log->reported.unreadable;
+    const uint64_t bad = stats->bad - log->reported.bad;
 
     tell_spool_state(log, now_ns, stats);
     tell_spool_losses(log, now_ns, stats);
-    if (stats->found > log->reported.found)
+    if (found > 0)
         export_log_say(log->world, spool_who, DELIVERY_INFO,
-                       "goes on with %" PRIu64 " profiles of an earlier run",
-                       stats->found - log->reported.found);
+                       "goes on with %" PRIu64 " %s of an earlier run", found,
+                       text_plural(found, "profile", "profiles"));
     log->reported.found = stats->found;
     if (unknown > 0)
         export_log_say(log->world, spool_who, DELIVERY_WARNING,
-                       "%" PRIu64
-                       " profiles were dropped: their exporters are not configured any more",
-                       unknown);
+                       "%" PRIu64 " %s dropped: no exporter is configured for them any more",
+                       unknown, text_plural(unknown, "profile was", "profiles were"));
     log->reported.dropped_unknown = stats->dropped_unknown;
-    if (stats->unreadable > log->reported.unreadable)
+    if (unreadable > 0)
         export_log_say(log->world, spool_who, DELIVERY_WARNING,
-                       "%" PRIu64 " files of an earlier run cannot be read, and wait for the next "
-                       "one; the last: %s",
-                       stats->unreadable - log->reported.unreadable, stats->last_error.text);
+                       "%" PRIu64 " %s of an earlier run cannot be read, kept for the next one; "
+                       "the last: %s",
+                       unreadable, text_plural(unreadable, "file", "files"),
+                       stats->last_error.text);
     log->reported.unreadable = stats->unreadable;
-    if (stats->bad > log->reported.bad && may_say(&log->bad_ns, now_ns)) {
-        export_log_say(log->world, spool_who, DELIVERY_WARNING,
-                       "%" PRIu64 " files that are no whole profiles went to bad/",
-                       stats->bad - log->reported.bad);
+    if (bad > 0 && may_say(&log->bad_ns, now_ns)) {
+        export_log_say(
+            log->world, spool_who, DELIVERY_WARNING, "%" PRIu64 " %s went to bad/", bad,
+            text_plural(bad, "file that is no whole profile", "files that are no whole profiles"));
         log->reported.bad = stats->bad;
     }
 }

@@ -20,6 +20,7 @@
 #include "agent/host/log_limit.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 
 enum {
     TEXT_MAX_BYTES = 2048,
@@ -157,7 +158,8 @@ static void add_left_out(struct buf *out, uint64_t left_out, uint64_t lost)
     if (left_out > 0)
         buf_add_fmt(out, " (%" PRIu64 " more of these were left out)", left_out);
     if (lost > 0)
-        buf_add_fmt(out, " (%" PRIu64 " lines were lost)", lost);
+        buf_add_fmt(out, " (%" PRIu64 " %s lost)", lost,
+                    text_plural(lost, "line was", "lines were"));
 }
 
 static void make_text(struct line *line, enum log_level level, const char *text, uint64_t left_out,

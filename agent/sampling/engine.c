@@ -17,6 +17,7 @@
 #include "agent/sampling/engine_internal.h"
 #include "agent/sampling/fair_share.h"
 #include "agent/sampling/stats.h"
+#include "base/text.h"
 
 enum {
     RACED_MAX = 50,
@@ -276,8 +277,8 @@ static enum cpy_rc check_descriptors(const struct engine *e, struct err *err)
             needed += FILES_LATER;
     if (needed <= limit)
         return CPY_OK;
-    err_set(err, "no file descriptors left: %zu of %zu are in use, with %zu processes sampled",
-            used, limit, e->stats.sampling);
+    err_set(err, "no file descriptors left: %zu of %zu are in use, with %zu %s sampled", used,
+            limit, e->stats.sampling, text_plural(e->stats.sampling, "process", "processes"));
     return CPY_NOMEM;
 }
 

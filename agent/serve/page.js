@@ -186,7 +186,7 @@ function healthOf(state) {
     `${(100 * state.budget.cpu_used).toFixed(2)} % of a core`, `${mebibytes(state.budget.memory_used_bytes)} MiB`];
   const hanging = state.targets.filter(target => target.hang).length;
   if (hanging) parts.push(`${hanging} hang`);
-  if (failing) parts.push(`${failing} exporters failed last`);
+  if (failing) parts.push(`${failing} exporter${failing === 1 ? "" : "s"} failed last`);
   return parts.join(" · ");
 }
 

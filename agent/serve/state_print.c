@@ -11,6 +11,7 @@
 #include "agent/sampling/stats.h"
 #include "agent/serve/state.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/time_units.h"
 
 /* Appends an instant as 2026-11-20T18:56:56Z. */
@@ -87,7 +88,8 @@ static void budget_text(const struct state *state, struct buf *out)
     if (budget->promised.memory_bytes > 0)
         buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
     if (budget->left_out > 0)
-        buf_add_fmt(out, ", %" PRIu64 " left out so far", budget->left_out);
+        buf_add_fmt(out, ", %" PRIu64 " %s left out so far", budget->left_out,
+                    text_plural(budget->left_out, "target", "targets"));
     buf_add_str(out, "\n");
     if (budget->slowed > 0)
         buf_add_fmt(
@@ -103,9 +105,10 @@ static void spool_text(const struct delivery_spool_stats *spool, struct buf *out
     if (!spool->on)
         return;
     buf_add_fmt(out,
-                "spool:    %zu profiles, %.1fMiB, %" PRIu64 " written, %" PRIu64 " found, %" PRIu64
+                "spool:    %zu %s, %.1fMiB, %" PRIu64 " written, %" PRIu64 " found, %" PRIu64
                 " dropped, %" PRIu64 " bad, %" PRIu64 " unreadable%s",
-                spool->entries, mebibytes(spool->bytes), spool->written, spool->found,
+                spool->entries, text_plural(spool->entries, "profile", "profiles"),
+                mebibytes(spool->bytes), spool->written, spool->found,
                 spool->dropped_size + spool->dropped_age + spool->dropped_free +
                     spool->dropped_unknown,
                 spool->bad, spool->unreadable,
@@ -242,9 +245,10 @@ void state_line(const struct state *state, struct buf *out)
         if (d->queued > 0 && d->last_error.text[0])
             last = &d->last_error;
     }
-    buf_add_fmt(
-        out, "%zu processes sampled, %" PRIu64 " samples; %" PRIu64 " profiles delivered, %zu wait",
-        state->engine.sampling, state->engine.samples, sent, waiting);
+    buf_add_fmt(out, "%zu %s sampled, %" PRIu64 " %s; %" PRIu64 " %s delivered, %zu wait",
+                state->engine.sampling, text_plural(state->engine.sampling, "process", "processes"),
+                state->engine.samples, text_plural(state->engine.samples, "sample", "samples"),
+                sent, text_plural(sent, "profile", "profiles"), waiting);
     if (last->text[0] && (waiting > 0 || state->spool.failing)) {
         buf_add_str(out, "; last error: ");
         escape_add_str(out, last->text);
@@ -308,7 +312,8 @@ void state_text(const struct state *state, struct buf *out)
     buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
     budget_text(state, out);
     if (state->log_left_out > 0)
-        buf_add_fmt(out, "log:      %" PRIu64 " lines left out\n", state->log_left_out);
+        buf_add_fmt(out, "log:      %" PRIu64 " %s left out\n", state->log_left_out,
+                    text_plural(state->log_left_out, "line", "lines"));
     spool_text(&state->spool, out);
     exporters_text(state, out);
     targets_text(state, out);

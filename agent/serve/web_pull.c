@@ -16,6 +16,7 @@
 #include "agent/proc/owner.h"
 #include "agent/sampling/service.h"
 #include "agent/serve/web_internal.h"
+#include "base/text.h"
 
 enum { SECONDS_USUAL = 30, STACKS_MAX = 32, STACKS_SECONDS = 10, COMMIT_SECONDS = 10 };
 
@@ -234,7 +235,8 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
     }
     state_drop(state);
     if (count > shown)
-        buf_add_fmt(&answer->body, "and %zu processes more\n", count - shown);
+        buf_add_fmt(&answer->body, "and %zu more %s\n", count - shown,
+                    text_plural(count - shown, "process", "processes"));
     if (good && count == 0)
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
                    resolve_target[0] ? resolve_target : "anything");

@@ -55,7 +55,7 @@ def test_status_tells_what_is_sampled_and_burst_raises_its_rate(pystrobe, agent,
     assert {"moved", "chain", "code", "unmapped"} < set(own["torn"]) and "raced" in own["failed"] and "missed" in own
 
     done = pystrobe.run("burst", "-r", "200", "-d", "60s", "--socket", tmp_path / "control.sock", "desk")
-    assert (done.returncode, done.stdout) == (0, "1 processes\n")
+    assert (done.returncode, done.stdout) == (0, "1 process\n")
     live.wait_until(lambda: status(pystrobe, tmp_path)["targets"][0]["burst"], "the burst", 0.2)
 
     text = pystrobe.run("status", "--socket", tmp_path / "control.sock").stdout

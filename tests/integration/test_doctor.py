@@ -30,7 +30,7 @@ def test_a_python_process_is_sampled(pystrobe):
     with running(PYTHON, "-c", WAITS) as pid:
         found = doctor(pystrobe, "--pid", pid, status=0)
 
-    assert found["interpreter"][1].startswith("CPython 3.") and found["sample"][1].startswith("1 threads")
+    assert found["interpreter"][1].startswith("CPython 3.") and found["sample"][1].startswith("1 thread in")
 
 
 # What there is no process of

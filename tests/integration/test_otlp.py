@@ -165,7 +165,7 @@ def test_check_and_the_agent_agree_on_variables_for_the_sdk(pystrobe, agent, tmp
     ini.write_text(text)
     checked = pystrobe.run("check", "-c", ini, env=dict(os.environ, **FOR_THE_SDK))
     running = agent(text, under=["env", *("%s=%s" % pair for pair in FOR_THE_SDK.items())])
-    running.wait_for_line("1 exporters")
+    running.wait_for_line("1 exporter")
     assert checked.returncode == 0
     assert warned_of(checked.stderr) == warned_of("".join(running.log)) == \
         sorted(set(FOR_THE_SDK) - {"OTEL_EXPORTER_OTLP_ENDPOINT"})

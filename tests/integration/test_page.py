@@ -434,7 +434,7 @@ def test_a_browser_shows_health_and_a_hang(agent, start, tmp_path, tab):
     exporter = "[...[...document.querySelectorAll('#exporters tbody tr')].find(row => row.cells[0].textContent === '%s').cells].map(cell => cell.textContent)"
     tab.wait("(%s)[9] !== ''" % (exporter % "lost"), "it is said that it fails")
     tab.wait("Number((%s)[2]) > 0" % (exporter % "out"), "the store takes profiles")
-    assert "1 exporters failed last" in tab.run(TEXT % "health") and "2 of 2 processes sampled" in tab.run(TEXT % "health")
+    assert "1 exporter failed last" in tab.run(TEXT % "health") and "2 of 2 processes sampled" in tab.run(TEXT % "health")
     facts = tab.run("[...document.querySelectorAll('#facts dd')].map(one => one.textContent)")
     assert str(run.process.pid) in facts and any("MiB" in one for one in facts) and all(facts[:8]), facts
     tab.run(CLICK % ("threads of process %d" % hanging.pid))

@@ -165,7 +165,7 @@ def test_what_the_spool_has_of_somebody_else_is_told_once_and_counted(open_pystr
                     "status counts it, too", 0.1)
     run.stop()
 
-    assert "1 files of an earlier run" in line and "Permission denied" in line
+    assert "1 file of an earlier run" in line and "Permission denied" in line
     assert len([one for one in run.log if "cannot be read" in one]) == 1
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text.c - how texts end. */
+/* test_text.c - how texts end, and words behind a number. */
 #include "base/text.h"
 
 #include "tests/unit/unit_test.h"
@@ -15,9 +15,20 @@ static void knows_the_end_of_a_text(void **state)
     assert_false(text_ends_with("", ""));
 }
 
+static void has_the_singular_for_one_only(void **state)
+{
+    (void)state;
+    assert_string_equal(text_plural(0, "process", "processes"), "processes");
+    assert_string_equal(text_plural(1, "process", "processes"), "process");
+    assert_string_equal(text_plural(UINT64_MAX, "process", "processes"), "processes");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(knows_the_end_of_a_text)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_the_end_of_a_text),
+        cmocka_unit_test(has_the_singular_for_one_only),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,7 @@ static void what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told(void 
     fix = begin(NULL);
     (void)fixture_add(fix, "new", &usual);
     fixture_start(fix);
-    AWAIT(fixture_lines(fix, "2 profiles were dropped: their exporters are not configured") == 1);
+    AWAIT(fixture_lines(fix, "2 profiles were dropped: no exporter is configured for them") == 1);
     assert_int_equal(count_files(".batch"), 0);
     assert_true(fixture_free(fix));
 }

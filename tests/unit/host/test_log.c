@@ -225,7 +225,7 @@ static void loses_a_line_rather_than_wait_for_a_reader_that_is_stuck(void **stat
 
     assert_true(dup2(file_fd, STDERR_FILENO) >= 0);
     log_line(LOG_LEVEL_INFO, "seen");
-    assert_string_equal(after_time(captured()), "pystrobe info: seen (1 lines were lost)\n");
+    assert_string_equal(after_time(captured()), "pystrobe info: seen (1 line was lost)\n");
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
