@@ -10,7 +10,7 @@ enum { LONG_FIRST = 256 }; /* what getopt_long gives for the first long option *
 /* The table as getopt_long wants it. */
 struct getopt_options {
     struct option longs[OPTION_ROWS_MAX + 2]; /* and --help, and the end */
-    char shorts[3 * OPTION_ROWS_MAX + 4];     /* "+", ":", "c::" for each, "h" */
+    char shorts[6 * OPTION_ROWS_MAX + 4];     /* "+", ":", "c::" twice for each, "h" */
 };
 
 static int has_argument(const struct option_row *row)
@@ -18,6 +18,17 @@ static int has_argument(const struct option_row *row)
     if (row->kind <= OPTION_CALL)
         return no_argument;
     return row->optional ? optional_argument : required_argument;
+}
+
+/* Gives where the next letter goes. */
+static char *add_letter(char *at, char letter, int has)
+{
+    if (!letter)
+        return at;
+    *at++ = letter;
+    while (has-- > no_argument)
+        *at++ = ':';
+    return at;
 }
 
 static void fill_getopt_options(const struct option_table *table, struct getopt_options *out)
@@ -32,11 +43,8 @@ static void fill_getopt_options(const struct option_table *table, struct getopt_
     for (i = 0; table->rows[i].name && i < OPTION_ROWS_MAX; i++) {
         has = has_argument(&table->rows[i]);
         out->longs[i] = (struct option){table->rows[i].name, has, NULL, LONG_FIRST + i};
-        if (!table->rows[i].letter)
-            continue;
-        *letter++ = table->rows[i].letter;
-        while (has-- > no_argument)
-            *letter++ = ':';
+        letter = add_letter(letter, table->rows[i].letter, has);
+        letter = add_letter(letter, table->rows[i].old, has);
     }
     out->longs[i] = (struct option){"help", no_argument, NULL, 'h'};
     *letter = 'h';
@@ -48,7 +56,7 @@ static const struct option_row *find_option_row(const struct option_table *table
 
     if (c >= LONG_FIRST)
         return &row[c - LONG_FIRST];
-    while (row->name && row->letter != c)
+    while (row->name && row->letter != c && row->old != c)
         row++;
     return row->name ? row : NULL; /* NULL: '?' or ':' */
 }

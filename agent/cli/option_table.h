@@ -33,7 +33,7 @@ enum option_kind {
 
 struct option_row {
     const char *name; /* without "--"; NULL: behind the last row */
-    char letter;      /* 0: it has none */
+    char letter;      /* the same letter means the same in all commands; 0: it has none */
     enum option_kind kind;
     size_t offset, size; /* of the field */
     uint32_t value;
@@ -41,6 +41,7 @@ struct option_row {
     /* Reads the text into the field; false: it has said what is wrong. */
     bool (*read)(const char *text, void *field);
     bool optional; /* the text may be absent: then `read` gets NULL, a word is `value` */
+    char old;      /* a letter that it had before, which still works; 0: none */
 };
 
 /* Where a row puts what it reads: `field` of `type`, the subcommand's struct. */

@@ -55,7 +55,7 @@ static bool read_modes(const char *text, void *request)
 
 static const struct option_row rows[] = {
     {"pid", 'p', OPTION_PID, FIELD(selection.pid)},
-    {"children", 'c', OPTION_FLAG, FIELD(selection.children)},
+    {"children", 'C', OPTION_FLAG, FIELD(selection.children), .old = 'c'},
     {"target", 0, OPTION_TEXT, FIELD(selection.target)},
     {"duration", 'd', OPTION_DURATION, FIELD(duration_ns)},
     {"rate", 'r', OPTION_RATE, FIELD(rate_hz)},

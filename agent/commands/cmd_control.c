@@ -12,7 +12,7 @@ static const char status_help[] =
     "Usage: pystrobe status [--json] [--socket PATH]\n\n"
     "Prints what the agent that runs knows of itself: targets, samples and what was\n"
     "lost of them, profiles, exporters, and what was promised and used.\n\n"
-    "      --json         as one JSON object\n"
+    "  -j, --json         as one JSON object\n"
     "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
@@ -94,7 +94,7 @@ static int run_control_command(int argc, char **argv, const struct option_table 
 int cmd_status(int argc, char **argv)
 {
     static const struct option_row rows[] = {
-        {"json", 0, OPTION_SET, FIELD(request.kind), CONTROL_STATUS_JSON},
+        {"json", 'j', OPTION_SET, FIELD(request.kind), CONTROL_STATUS_JSON},
         SOCKET_ROW,
         {.name = NULL},
     };

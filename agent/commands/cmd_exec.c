@@ -34,11 +34,11 @@ static const char help[] =
     "  -s, --store DIR     without -c: where profiles go; default:\n"
     "                      /var/lib/pystrobe/store for root, else\n"
     "                      ~/.local/state/pystrobe/store\n"
-    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the name of the script,\n"
+    "  -S, --service NAME  default: $OTEL_SERVICE_NAME, else the name of the script,\n"
     "                      module or app that the first Python runs, whatever stands\n"
     "                      before it\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
-    "  -g, --group         pass signals on to all of the command's process group: to\n"
+    "      --group         pass signals on to all of the command's process group: to\n"
     "                      the children of a shell, too, as a container's first\n"
     "                      process\n"
     "      --strict        do not run the command with settings that have mistakes\n"
@@ -376,9 +376,9 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
 static const struct option_row rows[] = {
     {"config", 'c', OPTION_READ, FIELD(config), .read = make_absolute},
     {"store", 's', OPTION_READ, FIELD(store), .read = make_absolute},
-    {"service", 'n', OPTION_TEXT, FIELD(service)},
+    {"service", 'S', OPTION_TEXT, FIELD(service), .old = 'n'},
     {"rate", 'r', OPTION_RATE, FIELD(rate_hz)},
-    {"group", 'g', OPTION_FLAG, FIELD(group)},
+    {"group", 0, OPTION_FLAG, FIELD(group), .old = 'g'},
     {"strict", 0, OPTION_FLAG, FIELD(strict)},
     OPTION_LOG_ROWS(struct request, flags),
     {.name = NULL},

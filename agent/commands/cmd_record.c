@@ -32,7 +32,7 @@ static const char help[] =
     "file. Ctrl-C ends the recording and keeps what is there, and so does the end of\n"
     "the process.\n\n"
     "  -p, --pid PID        the process\n"
-    "  -c, --children       and its Python descendants, in the same profile\n"
+    "  -C, --children       and its Python descendants, in the same profile\n"
     "      --target NAME    all processes that run a script, module or app of that\n"
     "                       name\n"
     "  -d, --duration TIME  how long; default: 10s for a process, to its end for a\n"

@@ -26,15 +26,15 @@ static const char help[] =
     "       pystrobe report [OPTIONS] --store [DIR] [--service NAME] [--since TIME]\n\n"
     "Adds pprof files up, ours or others', and prints the functions that took most.\n"
     "own: while the function itself ran; total: with all that it called.\n\n"
-    "  -n, --top N         how many functions (default 20)\n"
-    "  -t, --type TYPE, --value TYPE\n"
+    "  -N, --top N         how many functions (default 20)\n"
+    "      --type TYPE, --value TYPE\n"
     "                      which value: cpu, wall, gil, samples, or any other name\n"
     "                      that the files have (default: cpu, or else wall, or else\n"
     "                      their last one)\n"
     "  -f, --format NAME   table, json, or one of the list below (default: by the\n"
     "                      output's name, else table)\n"
     "  -o, --output FILE   default: the standard output\n"
-    "  -d, --diff          what AFTER took more or less than BEFORE\n"
+    "      --diff          what AFTER took more or less than BEFORE\n"
     "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps\n"
     "                      them\n"
     "  -S, --service NAME  of the store only those of this service\n"
@@ -325,12 +325,12 @@ static bool read_json(const char *text, void *format_name)
 #define FIELD(field) OPTION_FIELD(struct request, field)
 
 static const struct option_row rows[] = {
-    {"top", 'n', OPTION_READ, FIELD(top), .read = read_count},
-    {"type", 't', OPTION_TEXT, FIELD(type)},
+    {"top", 'N', OPTION_READ, FIELD(top), .read = read_count, .old = 'n'},
+    {"type", 0, OPTION_TEXT, FIELD(type), .old = 't'},
     {"value", 0, OPTION_TEXT, FIELD(type)},
     {"format", 'f', OPTION_TEXT, FIELD(format_name)},
     {"output", 'o', OPTION_TEXT, FIELD(output)},
-    {"diff", 'd', OPTION_FLAG, FIELD(diff)},
+    {"diff", 0, OPTION_FLAG, FIELD(diff), .old = 'd'},
     {"store", 's', OPTION_READ, .read = read_store, .optional = true},
     {"service", 'S', OPTION_TEXT, FIELD(service)},
     {"since", 0, OPTION_DURATION, FIELD(since_ns)},

@@ -19,19 +19,19 @@
 #include "base/text.h"
 
 static const char help[] =
-    "Usage: pystrobe spool [-c FILE | -d DIR] ls [--json]\n"
-    "       pystrobe spool [-c FILE | -d DIR] cat [-o FILE] ID\n"
-    "       pystrobe spool -c FILE [-d DIR] push EXPORTER [ID ...]\n"
-    "       pystrobe spool [-c FILE | -d DIR] rm [-y] (ID ... | --all)\n\n"
+    "Usage: pystrobe spool [-c FILE | --dir DIR] ls [--json]\n"
+    "       pystrobe spool [-c FILE | --dir DIR] cat [-o FILE] ID\n"
+    "       pystrobe spool -c FILE [--dir DIR] push EXPORTER [ID ...]\n"
+    "       pystrobe spool [-c FILE | --dir DIR] rm [-y] (ID ... | --all)\n\n"
     "Works on the directory of profiles that no server has taken yet, beside a\n"
     "running agent. They lie there in batches: ID 1f is a batch, 1f.3 its third\n"
     "profile. ls lists all, the oldest first; cat writes a profile as it would be\n"
     "sent; push sends batches (without ID: all) to their [exporter] of the ini file\n"
     "now; rm removes batches, and asks before it does if there is a terminal.\n\n"
     "  -c, --config FILE  the ini file: its spool and its exporters\n"
-    "  -d, --dir DIR      the spool; default: that of FILE, else\n"
+    "      --dir DIR      the spool; default: that of FILE, else\n"
     "                     /var/lib/pystrobe/spool\n"
-    "      --json         print a JSON object for each profile\n"
+    "  -j, --json         print a JSON object for each profile\n"
     "  -o, --output FILE  write to FILE, not to the standard output\n"
     "  -a, --all          remove all\n"
     "  -y, --yes          do not ask\n"
@@ -383,9 +383,9 @@ static int run_push(struct request *request, const struct spool_list *list)
 
 static const struct option_row rows[] = {
     {"config", 'c', OPTION_TEXT, FIELD(file)},
-    {"dir", 'd', OPTION_TEXT, FIELD(dir)},
+    {"dir", 0, OPTION_TEXT, FIELD(dir), .old = 'd'},
     {"output", 'o', OPTION_TEXT, FIELD(output)},
-    {"json", 0, OPTION_FLAG, FIELD(json)},
+    {"json", 'j', OPTION_FLAG, FIELD(json)},
     {"all", 'a', OPTION_FLAG, FIELD(all)},
     {"yes", 'y', OPTION_FLAG, FIELD(yes)},
     {.name = NULL},

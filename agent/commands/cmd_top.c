@@ -24,12 +24,12 @@ static const char help[] =
     "its Python descendants, spends CPU, wall and GIL time. ? shows the keys, q\n"
     "leaves.\n\n"
     "  -p, --pid PID        the process\n"
-    "  -c, --children       and its Python descendants\n"
+    "  -C, --children       and its Python descendants\n"
     "      --target NAME    all processes that run a script, module or app of that\n"
     "                       name\n"
-    "  -d, --delay TIME     between two updates; default: 1s\n"
+    "      --delay TIME     between two updates; default: 1s\n"
     "  -r, --rate RATE      samples a second, up to 10000; default 100Hz\n"
-    "  -n, --iterations N   print so many updates as plain text, which needs no\n"
+    "  -N, --iterations N   print so many updates as plain text, which needs no\n"
     "                       terminal\n"
     "  -h, --help           this text\n\n"
     "A share of 100% is one CPU, one thread or the GIL all the time. The output of a\n"
@@ -349,11 +349,11 @@ static bool read_iterations(const char *text, void *out)
 
 static const struct option_row rows[] = {
     {"pid", 'p', OPTION_PID, FIELD(selection.pid)},
-    {"children", 'c', OPTION_FLAG, FIELD(selection.children)},
+    {"children", 'C', OPTION_FLAG, FIELD(selection.children), .old = 'c'},
     {"target", 0, OPTION_TEXT, FIELD(selection.target)},
-    {"delay", 'd', OPTION_DURATION, FIELD(delay_ns)},
+    {"delay", 0, OPTION_DURATION, FIELD(delay_ns), .old = 'd'},
     {"rate", 'r', OPTION_RATE, FIELD(rate_hz)},
-    {"iterations", 'n', OPTION_READ, FIELD(iterations), .read = read_iterations},
+    {"iterations", 'N', OPTION_READ, FIELD(iterations), .read = read_iterations, .old = 'n'},
     {.name = NULL},
 };
 

@@ -103,6 +103,31 @@ def test_what_is_misspelt_is_told_with_the_nearest_word(pystrobe, words, said):
     assert all(line.startswith("pystrobe: ") for line in done.stderr.splitlines())
 
 
+def letters_of(pystrobe, command):
+    """{letter: long option} of a command's help."""
+    return dict(re.findall(r"^ {1,8}-([A-Za-z]), --([a-z-]+)", run(pystrobe, command, "--help").stdout, re.MULTILINE))
+
+
+def test_a_letter_means_the_same_in_all_commands(pystrobe):
+    """-N is a number of what is shown: of updates for top, of functions for report."""
+    meanings = {}
+    for command in COMMANDS:
+        for letter, option in letters_of(pystrobe, command).items():
+            meanings.setdefault(letter, set()).add({"iterations": "top"}.get(option, option))
+
+    assert {letter: options for letter, options in meanings.items() if len(options) > 1} == {}
+    assert meanings["c"] == {"config"} and meanings["j"] == {"json"}
+
+
+@pytest.mark.parametrize("words", [["record", "-c", "--pid", "x"], ["top", "-c", "-d", "1s", "-n", "2", "--pid", "x"],
+                                   ["exec", "-n", "x", "-g", "--rate", "x"], ["report", "-n", "3", "-t", "cpu", "-d", "--since", "x"],
+                                   ["spool", "-d", "x", "--no-such"]])
+def test_letters_of_earlier_versions_still_work(pystrobe, words):
+    done = run(pystrobe, *words)
+
+    assert "unrecognized option '-" not in done.stderr.replace("'--no-such'", "") and done.returncode == 64
+
+
 def test_the_version_is_told_to_people_and_to_programs(pystrobe):
     text, parsed = run(pystrobe, "--version"), json.loads(run(pystrobe, "--version", "--json").stdout)
 
