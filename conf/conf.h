@@ -190,8 +190,9 @@ void conf_nearest_try(struct conf_nearest *nearest, const char *candidate);
  * Reads a value with its unit as the ini does, for command line options; ranges
  * are the caller's.
  *
- * Units:  durations ns us ms s m h d; rates Hz; sizes B kB KiB MB MiB GB GiB TB TiB.
- *         Up to three decimals: "1.5s".
+ * Units:  durations ns us ms s m (or min) h d; rates Hz kHz in any case; sizes B kB KiB MB MiB GB
+ *         GiB TB TiB. Up to three decimals: "1.5s". Durations and sizes may have several parts,
+ *         the largest unit first: "1m30s".
  * Errors: CONF_BAD, `err` says what is allowed.
  */
 MUST_CHECK enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err);

@@ -17,13 +17,14 @@
 struct unit {
     const char *name;
     uint64_t worth;
+    const char *other; /* a second name that is read, too; NULL: none */
 };
 
 /* Largest first: printing takes the first that divides. */
 static const struct unit durations[] = {
     {"d", 86400 * NS_PER_S},
     {"h", 3600 * NS_PER_S},
-    {"m", 60 * NS_PER_S},
+    {"m", 60 * NS_PER_S, "min"},
     {"s", NS_PER_S},
     {"ms", NS_PER_MS},
     {"us", NS_PER_US},
@@ -44,7 +45,7 @@ static const struct unit sizes[] = {
     {NULL, 0},
 };
 
-static const struct unit rates[] = {{"Hz", 1}, {NULL, 0}};
+static const struct unit rates[] = {{"kHz", 1000}, {"Hz", 1}, {NULL, 0}};
 static const struct unit shares[] = {{"%", 1}, {NULL, 0}};
 
 enum { THOUSAND = 1000, DECIMALS_MAX = 3 };
@@ -90,10 +91,25 @@ static const char *read_decimal_number(const char *text, struct number *out)
     return NULL;
 }
 
-static const struct unit *find_unit(const struct unit *units, const char *name)
+/* True if the first `size` bytes at `text` are the name. */
+static bool is_unit_name(const char *name, const char *text, size_t size, bool any_case)
 {
+    if (!name || strlen(name) != size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (name[i] != text[i] && (!any_case || conf_lower(name[i]) != conf_lower(text[i])))
+            return false;
+    return true;
+}
+
+/* In any case for rates only: ms and MS, mb and MB may be meant to differ. */
+static const struct unit *find_unit(const struct unit *units, const char *text, size_t size)
+{
+    const bool any_case = units == rates;
+
     for (; units->name; units++)
-        if (strcmp(units->name, name) == 0)
+        if (is_unit_name(units->name, text, size, any_case) ||
+            is_unit_name(units->other, text, size, any_case))
             return units;
     return NULL;
 }
@@ -115,13 +131,14 @@ static enum conf_rc refuse_unit_value(const struct unit *units, const char *text
     return CONF_BAD;
 }
 
-/* Reads a number and its unit. */
-static enum conf_rc read_both(const struct unit *units, const char *text, uint64_t *out_thousandths,
-                              uint64_t *out_worth, struct err *err)
+/* Reads a number and its unit at *at, a place in `text`, and moves *at behind them. */
+static enum conf_rc read_both(const struct unit *units, const char *text, const char **at,
+                              uint64_t *out_thousandths, uint64_t *out_worth, struct err *err)
 {
     const struct unit *unit;
     struct number number;
-    const char *why = read_decimal_number(text, &number);
+    const char *why = read_decimal_number(*at, &number);
+    size_t size;
 
     if (why)
         return refuse_unit_value(units, text, why, err);
@@ -129,29 +146,49 @@ static enum conf_rc read_both(const struct unit *units, const char *text, uint64
         number.rest++;
     if (!*number.rest)
         return refuse_unit_value(units, text, "has no unit", err);
-    unit = find_unit(units, number.rest);
+    size = strcspn(number.rest, "0123456789");
+    unit = find_unit(units, number.rest, size);
     if (!unit)
         return refuse_unit_value(units, text, "has an unknown unit", err);
     *out_thousandths = number.thousandths;
     *out_worth = unit->worth;
+    *at = number.rest + size;
     return CONF_OK;
 }
 
-/* Reads a value that must be a whole number of the smallest unit. */
+/* Reads the only number and unit of a text. */
+static enum conf_rc read_one(const struct unit *units, const char *text, uint64_t *out_thousandths,
+                             uint64_t *out_worth, struct err *err)
+{
+    const char *at = text;
+
+    if (read_both(units, text, &at, out_thousandths, out_worth, err) != CONF_OK)
+        return CONF_BAD;
+    return *at ? refuse_unit_value(units, text, "has an unknown unit", err) : CONF_OK;
+}
+
+/* Reads a value that must be a whole number of the smallest unit: "90s", or "1m30s". */
 static enum conf_rc read_whole_units(const struct unit *units, const char *text, uint64_t *out,
                                      struct err *err)
 {
-    uint64_t thousandths = 0, worth = 0, whole, part;
+    uint64_t thousandths = 0, worth = 0, before, whole, part, sum = 0;
+    const char *at = text;
 
-    if (read_both(units, text, &thousandths, &worth, err) != CONF_OK)
-        return CONF_BAD;
-    part = thousandths % THOUSAND * worth; /* at most 999 times a TiB */
-    if (part % THOUSAND != 0)
-        return refuse_unit_value(units, text, "is finer than the smallest unit", err);
-    if (__builtin_mul_overflow(thousandths / THOUSAND, worth, &whole) ||
-        __builtin_add_overflow(whole, part / THOUSAND, &whole))
-        return refuse_unit_value(units, text, "is too large", err);
-    *out = whole;
+    do {
+        before = worth;
+        if (read_both(units, text, &at, &thousandths, &worth, err) != CONF_OK)
+            return CONF_BAD;
+        if (before > 0 && worth >= before)
+            return refuse_unit_value(units, text, "does not have its largest unit first", err);
+        part = thousandths % THOUSAND * worth; /* at most 999 times a TiB */
+        if (part % THOUSAND != 0)
+            return refuse_unit_value(units, text, "is finer than the smallest unit", err);
+        if (__builtin_mul_overflow(thousandths / THOUSAND, worth, &whole) ||
+            __builtin_add_overflow(whole, part / THOUSAND, &whole) ||
+            __builtin_add_overflow(sum, whole, &sum))
+            return refuse_unit_value(units, text, "is too large", err);
+    } while (*at);
+    *out = sum;
     return CONF_OK;
 }
 
@@ -169,9 +206,9 @@ enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err)
 {
     uint64_t thousandths = 0, worth = 0;
 
-    if (read_both(rates, text, &thousandths, &worth, err) != CONF_OK)
+    if (read_one(rates, text, &thousandths, &worth, err) != CONF_OK)
         return CONF_BAD;
-    *out_hz = (double)thousandths / THOUSAND; /* there is but the one unit */
+    *out_hz = (double)thousandths / THOUSAND * (double)worth;
     return CONF_OK;
 }
 
@@ -179,7 +216,7 @@ enum conf_rc conf_share(const char *text, double *out, struct err *err)
 {
     uint64_t thousandths = 0, worth = 0;
 
-    if (read_both(shares, text, &thousandths, &worth, err) != CONF_OK)
+    if (read_one(shares, text, &thousandths, &worth, err) != CONF_OK)
         return CONF_BAD;
     *out = (double)thousandths / (THOUSAND * 100.0);
     return CONF_OK;

@@ -134,6 +134,7 @@ static void reads_rates_from_a_tenth_to_ten_thousand_hertz(void **state)
     assert_true(options_rate("100", &hz) && hz > 99.99 && hz < 100.01);
     assert_true(options_rate("0.1", &hz) && hz > 0.099 && hz < 0.101);
     assert_true(options_rate("10000Hz", &hz) && hz > 9999 && hz < 10001);
+    assert_true(options_rate("1khz", &hz) && hz > 999.9 && hz < 1000.1);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_false(options_rate(bad[i], &hz));
 }

@@ -29,6 +29,10 @@ static const struct whole_row durations[] = {
     {"60s", S * 60, "1m"},
     {"90s", S * 90, "90s"},
     {"1.5m", S * 90, "90s"},
+    {"1m30s", S * 90, "90s"},
+    {"1min", S * 60, "1m"},
+    {"1h2min3s4ms5us6ns", S * 3723 + 4005006, "3723004005006ns"},
+    {"1.5h1m", S * 5460, "91m"},
     {"5m", S * 300, "5m"},
     {"24h", S * 86400, "1d"},
     {"7d", S * 7 * 86400, "7d"},
@@ -63,6 +67,8 @@ static const struct {
     {"1000Hz", 1000, "1000Hz"},    {"0.001Hz", 0.001, "0.001Hz"},
     {"99.99Hz", 99.99, "99.99Hz"}, {"1.050Hz", 1.05, "1.05Hz"},
     {"10 Hz", 10, "10Hz"},         {"0Hz", 0, "0Hz"},
+    {"1khz", 1000, "1000Hz"},      {"0.5 KHZ", 500, "500Hz"},
+    {"19hz", 19, "19Hz"},
 };
 
 /* Text that is no duration, and the message. */
@@ -75,7 +81,11 @@ static const struct {
     {"10 ", "\"10 \" has no unit; units: ns us ms s m h d"},
     {"10S", "\"10S\" has an unknown unit; units: ns us ms s m h d"},
     {"10s ", "\"10s \" has an unknown unit; units: ns us ms s m h d"},
-    {"1m30s", "\"1m30s\" has an unknown unit; units: ns us ms s m h d"},
+    {"1m30", "\"1m30\" has no unit; units: ns us ms s m h d"},
+    {"1m 30s", "\"1m 30s\" has an unknown unit; units: ns us ms s m h d"},
+    {"30s1m", "\"30s1m\" does not have its largest unit first; units: ns us ms s m h d"},
+    {"1m1min", "\"1m1min\" does not have its largest unit first; units: ns us ms s m h d"},
+    {"213503d24h", "\"213503d24h\" is too large; units: ns us ms s m h d"},
     {"1.s", "\"1.s\" has an unknown unit; units: ns us ms s m h d"},
     {"1,5s", "\"1,5s\" has an unknown unit; units: ns us ms s m h d"},
     {"1e3s", "\"1e3s\" has an unknown unit; units: ns us ms s m h d"},
@@ -195,8 +205,9 @@ static void names_the_units_of_each_quantity(void **state)
     assert_int_equal(conf_size("5m", &size, &err), CONF_BAD);
     assert_string_equal(err.text, "\"5m\" has an unknown unit; "
                                   "units: B kB KiB MB MiB GB GiB TB TiB");
-    assert_int_equal(conf_rate("5kHz", &rate, &err), CONF_BAD);
-    assert_string_equal(err.text, "\"5kHz\" has an unknown unit; units: Hz");
+    assert_int_equal(conf_rate("5MHz", &rate, &err), CONF_BAD);
+    assert_string_equal(err.text, "\"5MHz\" has an unknown unit; units: Hz kHz");
+    assert_int_equal(conf_rate("1kHz1Hz", &rate, &err), CONF_BAD);
 }
 
 static void reads_counts_up_to_the_last_that_fits(void **state)
