@@ -69,7 +69,7 @@ const struct format *format_at(size_t index)
 /* True if a file of the format may end like that: "html", "folded". */
 static bool is_ending(const struct format *format, const char *name)
 {
-    for (size_t i = 0; i < sizeof(format->endings) / sizeof(format->endings[0]); i++)
+    for (size_t i = 0; i < FORMAT_ENDINGS_MAX; i++)
         if (format->endings[i] && strcmp(format->endings[i] + 1, name) == 0)
             return true;
     return false;
@@ -88,7 +88,7 @@ static size_t match_format_ending(const struct format *format, const char *path)
 {
     size_t i, size, path_size = strlen(path);
 
-    for (i = 0; i < sizeof(format->endings) / sizeof(format->endings[0]); i++) {
+    for (i = 0; i < FORMAT_ENDINGS_MAX; i++) {
         size = format->endings[i] ? strlen(format->endings[i]) : 0;
         if (size && size < path_size && strcmp(path + path_size - size, format->endings[i]) == 0)
             return size;

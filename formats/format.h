@@ -36,9 +36,11 @@ struct format_view {
     void *ctx;
 };
 
+enum { FORMAT_ENDINGS_MAX = 3 };
+
 struct format {
     const char *name;
-    const char *endings[3]; /* of files; NULL behind the last */
+    const char *endings[FORMAT_ENDINGS_MAX]; /* of files; NULL behind the last */
     const char *text;       /* what it is, for people */
     bool differs;           /* can show a difference */
     bool plain;             /* lines of text, fit for a terminal */

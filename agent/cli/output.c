@@ -104,6 +104,11 @@ static bool is_special(const char *path)
     return stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode);
 }
 
+bool output_is_file(const char *path)
+{
+    return !is_stdout(path) && !is_special(path);
+}
+
 static bool fail(const char *path, struct err *err)
 {
     err_set(err, "%s: %s", is_stdout(path) ? "standard output" : path, strerror(errno));

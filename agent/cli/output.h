@@ -44,6 +44,9 @@ MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum outp
  */
 MUST_CHECK bool output_check(const char *path, struct err *err);
 
+/* True if it is or will be a regular file: not the standard output, a pipe or a device. */
+bool output_is_file(const char *path);
+
 /* True if the output would go to a terminal. */
 bool output_is_terminal(const char *path);
 

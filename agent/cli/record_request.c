@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/cli/option_table.h"
-#include "agent/cli/output.h"
+#include "agent/cli/output_format.h"
 #include "base/time_units.h"
 
 static const struct options_word mode_words[] = {{"wall", VALUE_WALL},
@@ -72,25 +72,6 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* Finds the format by its name or by the output's. False: it is wrong, which was said. */
-static bool choose_record_format(struct record_request *request)
-{
-    const char *name = request->format_name;
-
-    request->format = name ? format_named(name) : format_of_path(request->output);
-    if (!request->format && !name)
-        request->format = format_named("pprof");
-    if (!request->format)
-        (void)fprintf(stderr,
-                      "pystrobe: there is no format '%s'; pystrobe report --help has them\n", name);
-    else if (!request->format->plain && output_is_terminal(request->output))
-        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
-                      request->format->name);
-    else
-        return true;
-    return false;
-}
-
 /* Says what is wrong with the words as a whole. */
 static bool check_record_arguments(const struct record_request *request)
 {
@@ -113,7 +94,8 @@ bool record_request_read(int argc, char **argv, const char *help, struct record_
     if (!option_table_read(&table, argc, argv, out, status))
         return false;
     out->selection.command = optind < argc ? argv + optind : NULL;
-    if (!check_record_arguments(out) || !choose_record_format(out)) {
+    if (!check_record_arguments(out) ||
+        !output_format_choose(out->format_name, out->output, format_named("pprof"), &out->format)) {
         *status = options_usage("record");
         return false;
     }

@@ -9,6 +9,7 @@
 
 #include "agent/cli/option_table.h"
 #include "agent/cli/output.h"
+#include "agent/cli/output_format.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/source_reader.h"
 #include "agent/host/clock.h"
@@ -32,7 +33,7 @@ static const char help[] =
     "                      that the files have (default: cpu, or else wall, or else\n"
     "                      their last one)\n"
     "  -f, --format NAME   table, json, or one of the list below (default: by the\n"
-    "                      output's name, else table)\n"
+    "                      ending of FILE; table for the standard output)\n"
     "  -o, --output FILE   default: the standard output\n"
     "      --diff          what AFTER took more or less than BEFORE\n"
     "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps\n"
@@ -174,8 +175,11 @@ static int output_report(const struct request *request, bool is_private, enum pp
 
     if (rc != PPROF_OK)
         err_set(&err, "%s", pprof_rc_text(rc));
-    if (rc == PPROF_OK && output_write(request->output, out, readers, &err))
+    if (rc == PPROF_OK && output_write(request->output, out, readers, &err)) {
+        if (output_is_file(request->output))
+            (void)fprintf(stderr, "pystrobe: wrote %s\n", request->output);
         return EXIT_OK;
+    }
     (void)fprintf(stderr, "pystrobe: %s\n", err.text);
     return EXIT_FAILED;
 }
@@ -346,20 +350,13 @@ static bool choose_report_format(struct request *request)
     const char *name = request->format_name;
 
     request->json = name && strcmp(name, "json") == 0;
-    if (name && !request->json && strcmp(name, "table") != 0)
-        request->format = format_named(name);
-    else if (!name && request->output)
-        request->format = format_of_path(request->output);
-    if (name && !request->format && !request->json && strcmp(name, "table") != 0)
-        (void)fprintf(stderr, "pystrobe: there is no format '%s'; --help lists them\n", name);
-    else if (request->diff && (request->json || (request->format && !request->format->differs)))
-        (void)fprintf(stderr, "pystrobe: %s has no place for a difference\n",
-                      request->json ? "json" : request->format->name);
-    else if (request->format && !request->format->plain && output_is_terminal(request->output))
-        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
-                      request->format->name);
-    else
+    if (!request->json && !(name && strcmp(name, "table") == 0) &&
+        !output_format_choose(name, request->output, NULL, &request->format))
+        return false;
+    if (!request->diff || !(request->json || (request->format && !request->format->differs)))
         return true;
+    (void)fprintf(stderr, "pystrobe: %s has no place for a difference\n",
+                  request->json ? "json" : request->format->name);
     return false;
 }
 

@@ -80,7 +80,7 @@ def word_tool(program):
 
 def pystrobe_tool(program):
     def words(pid, rate, seconds, out):
-        return [program, "record", "--stats=json", "-p", pid, "-r", rate, "-d", seconds, "-o", out]
+        return [program, "record", "--stats=json", "-p", pid, "-r", rate, "-d", seconds, "-f", "pprof", "-o", out]
 
     return {"name": "pystrobe", "words": words, "read": read_pystrobe, "env": live.clean_environment(), "held": True}
 

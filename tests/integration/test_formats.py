@@ -70,7 +70,7 @@ def write(pystrobe, recording, tmp_path):
     def write_one(name, *words):
         path = tmp_path / ("out.%s" % name)
         done = pystrobe.run("report", *words, "-f", name, "-o", path, recording)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "pystrobe: wrote %s\n" % path)
         return path
 
     return write_one
@@ -271,6 +271,27 @@ def test_record_writes_each_format_by_its_ending_and_by_its_name(pystrobe, tmp_p
         assert re.search(mark, path.read_bytes()), path
     assert re.search(r"\d samples? of 1 process in \d+\.\d s, (nothing )?dropped", ended.stderr), ended.stderr
     assert re.search(r"[\d.]+ of 200 samples a second and process; [\d.]+ s of CPU, [\d.]+% of it on stacks", ended.stderr)
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.txt", "x.foo", "x"])
+def test_an_ending_that_no_format_has_is_an_error_before_anything_runs(pystrobe, recording, tmp_path, name):
+    mark, path = tmp_path / "mark", tmp_path / name
+
+    recorded = pystrobe.run("record", "-o", path, "--", "touch", mark)
+    reported = pystrobe.run("report", "-o", path, recording)
+    chosen = pystrobe.run("report", "-f", "json", "-o", path, recording)
+
+    for done in (recorded, reported):
+        assert done.returncode == 64 and "%s: no format has files that end so" % path in done.stderr
+        assert " .pb.gz .pprof .html " in done.stderr and " .gecko.json " in done.stderr
+    assert not mark.exists()
+    assert chosen.returncode == 0 and json.loads(path.read_text())["functions"]
+
+
+def test_a_pipe_needs_no_ending(pystrobe, recording):
+    done = pystrobe.run("report", "-o", "/dev/stdout", recording)
+
+    assert (done.returncode, done.stderr) == (0, "") and "function" in done.stdout
 
 
 def test_ctrl_c_keeps_what_is_there_in_any_format(pystrobe, start, tmp_path):

@@ -267,7 +267,8 @@ static void the_outputs_name_chooses_the_format(void **state)
 
     (void)state;
     assert_int_equal(RUN(text, opt_output, page, in_folder("all.pb.gz")), EXIT_OK);
-    assert_string_equal(text, "");
+    assert_memory_equal(text, "pystrobe: wrote ", 16);
+    assert_non_null(strstr(text, "/page.html\n"));
     file = fopen(page, "re");
     assert_non_null(file);
     assert_int_equal(fread(got, 1, 15, file), 15);
@@ -278,6 +279,11 @@ static void the_outputs_name_chooses_the_format(void **state)
     assert_int_equal(RUN(text, opt_output, in_folder("no/page.html"), in_folder("all.pb.gz")),
                      EXIT_FAILED);
     assert_non_null(strstr(text, "no/page.html: No such file"));
+
+    assert_int_equal(RUN(text, opt_output, in_folder("page.foo"), in_folder("all.pb.gz")),
+                     EXIT_USAGE);
+    assert_non_null(strstr(text, "no format has files that end so"));
+    assert_non_null(strstr(text, " .collapsed .folded "));
 }
 
 static void a_format_can_be_named(void **state)
