@@ -13,6 +13,8 @@ struct merger {
     const struct pprof *from;
     struct pprof_rule rule;
     struct pprof_fit fit;
+    double factor;                   /* of each value; 0 and 1: as it is */
+    double rest;                     /* what rounding has left of the values before */
     struct arena texts;              /* owned: of the labels of the row that is being added */
     size_t type_of[PPROF_TYPES_MAX]; /* of `from`: its place in `into`, or PPROF_TYPES_MAX */
     uint32_t *functions;             /* owned: from's number -> into's */
@@ -168,6 +170,21 @@ static int64_t taken_off(int64_t value)
     return value == INT64_MIN ? INT64_MAX : -value;
 }
 
+/* The value times the factor. What rounding leaves goes to the next row, so that sums hold. */
+static int64_t scaled(struct merger *m, int64_t value)
+{
+    const double exact = (double)value * m->factor + m->rest;
+    int64_t rounded;
+
+    if (m->factor <= 0 || m->factor == 1)
+        return value;
+    if (exact >= (double)INT64_MAX || exact <= (double)INT64_MIN)
+        return exact > 0 ? INT64_MAX : INT64_MIN;
+    rounded = (int64_t)(exact < 0 ? exact - 0.5 : exact + 0.5);
+    m->rest = exact - (double)rounded;
+    return rounded;
+}
+
 static enum pprof_rc merge_row(struct merger *m, uint32_t row)
 {
     struct pprof_label labels[PPROF_LABELS_MAX];
@@ -188,10 +205,11 @@ static enum pprof_rc merge_row(struct merger *m, uint32_t row)
     if (rc != PPROF_OK)
         return rc;
     for (i = 0; i < m->from->type_count; i++) {
-        value = values_at(m->from, row)[i];
-        if (m->type_of[i] < PPROF_TYPES_MAX)
-            values[m->type_of[i]] =
-                add_saturated(values[m->type_of[i]], m->rule.subtract ? taken_off(value) : value);
+        if (m->type_of[i] == PPROF_TYPES_MAX)
+            continue;
+        value = scaled(m, values_at(m->from, row)[i]);
+        values[m->type_of[i]] =
+            add_saturated(values[m->type_of[i]], m->rule.subtract ? taken_off(value) : value);
     }
     pprof_add(m->into, number, values);
     return PPROF_OK;
@@ -244,9 +262,9 @@ enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from)
 }
 
 enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,
-                                size_t type)
+                                size_t type, double factor)
 {
-    struct merger m = {.into = into, .from = from};
+    struct merger m = {.into = into, .from = from, .factor = factor};
 
     if (to >= into->type_count || type >= from->type_count)
         return PPROF_BAD;

@@ -164,12 +164,13 @@ MUST_CHECK enum pprof_rc pprof_fit(const struct pprof *profile, const struct ppr
                                    struct pprof **out);
 
 /*
- * Adds value `type` of all rows of `from` to value `to` of `into`, whatever they are called.
+ * Adds value `type` of all rows of `from`, times `factor`, to value `to` of `into`, whatever they
+ * are called. Rounding leaves the sum of all rows right to 1.
  *
  * Errors: as pprof_merge; PPROF_BAD if there is no such value.
  */
 MUST_CHECK enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,
-                                           size_t type);
+                                           size_t type, double factor);
 
 /* The most labels that a row has. */
 size_t pprof_label_count(const struct pprof *profile);

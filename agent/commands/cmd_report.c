@@ -227,22 +227,39 @@ static int report_profiles(const struct request *request, char **paths, size_t c
     return status;
 }
 
+/* Appends the table of a difference: how it is scaled, then the functions. */
+static enum pprof_rc add_changes_table(const struct request *request, const struct pprof *profile,
+                                       const struct report_sum *after, const char *scale,
+                                       struct buf *out)
+{
+    if (scale[0])
+        buf_add_fmt(out, "%s\n", scale);
+    return report_changes(profile, &after->chosen, request->top, out);
+}
+
 /* Sets two sums of which both have a profile against each other. */
-static int report_difference(const struct request *request, const struct report_sum sums[2],
-                             const char *title)
+static int report_difference(const struct request *request, struct report_sum sums[2],
+                             const char *of)
 {
     struct pprof *profile = NULL;
-    struct buf out;
+    char title[2 * TITLE_SIZE + 2];
+    struct buf out, scale;
     enum pprof_rc rc = report_sum_difference(&sums[1], &sums[0], &profile);
     int status;
 
     buf_init(&out, OUTPUT_MAX);
+    buf_init(&scale, TITLE_SIZE);
+    report_sum_explain_scale(&sums[1], &sums[0], &scale);
+    (void)snprintf(title, sizeof(title), "%s%s%s", of, scale.size ? "; " : "", buf_text(&scale));
     if (rc == PPROF_OK && request->format)
         rc = add_format(request, &sums[1], profile, 1, title, &out);
     else if (rc == PPROF_OK)
-        rc = report_changes(profile, &sums[1].chosen, request->top, &out);
+        rc = add_changes_table(request, profile, &sums[1], buf_text(&scale), &out);
+    if (scale.size && request->format)
+        (void)fprintf(stderr, "pystrobe: %s\n", buf_text(&scale));
     status = output_report(request, sums[0].is_private || sums[1].is_private, rc, &out);
     buf_finish(&out);
+    buf_finish(&scale);
     pprof_free(profile);
     return status;
 }

@@ -36,7 +36,8 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
         if (!report_sum_add(
                 sum, files.paths[store_query_index_of_turn(i, count) * files.count / count], true))
             continue; /* one that is bad is left out */
-    buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu}", files.count, sum->file_count);
+    buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu,\"recorded_ms\":%" PRId64 "}", files.count,
+                sum->file_count, report_sum_recorded(sum) / (int64_t)NS_PER_MS);
     report_files_finish(&files);
     if (good && sum->profile && (!query->pid || pprof_row_count(sum->profile) > 0))
         return true;

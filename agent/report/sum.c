@@ -4,11 +4,17 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/report/files.h"
 #include "agent/report/report.h"
+#include "base/array.h"
+#include "base/time_units.h"
+
+/* A difference of recorded times that is said: 1 %. */
+#define SCALE_SHOWN 0.01
 
 enum { MESSAGE_MAX = 4096, FILE_MAX = 64 << 20, PROFILE_MAX = 512 << 20 };
 
@@ -22,6 +28,7 @@ void report_sum_finish(struct report_sum *sum)
 {
     pprof_free(sum->profile);
     buf_finish(&sum->other);
+    free(sum->spans);
 }
 
 static size_t find_decoded_type(const struct pprof_decoded *file, const char *name)
@@ -75,20 +82,49 @@ static enum pprof_rc begin_sum(struct report_sum *sum, const struct pprof_decode
     return pprof_new(file->types, file->type_count, sum->max_bytes, &sum->profile);
 }
 
-static void note_time(struct report_sum *sum, const struct pprof_decoded *file)
+static enum pprof_rc note_time(struct report_sum *sum, const struct pprof_decoded *file)
 {
     int64_t end = file->time_ns;
+
+    if (!ARRAY_RESERVE(sum->spans, sum->span_capacity, sum->span_count + 1))
+        return PPROF_NOMEM;
 
     if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - sum->duration_ns)
         sum->duration_ns += file->duration_ns;
     if (file->time_ns <= 0)
-        return;
+        return PPROF_OK;
     if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - end)
         end += file->duration_ns;
     if (sum->first_ns == 0 || file->time_ns < sum->first_ns)
         sum->first_ns = file->time_ns;
     if (end > sum->last_ns)
         sum->last_ns = end;
+    sum->spans[sum->span_count++] = (struct report_span){file->time_ns, end};
+    return PPROF_OK;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct report_span *x = a, *y = b;
+
+    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+int64_t report_sum_recorded(struct report_sum *sum)
+{
+    int64_t recorded_ns = 0, until_ns = 0;
+    const struct report_span *span;
+
+    if (sum->first_ns == 0)
+        return sum->duration_ns;
+    qsort(sum->spans, sum->span_count, sizeof(*sum->spans), compare_spans);
+    for (span = sum->spans; span < sum->spans + sum->span_count; span++) {
+        if (span->end_ns <= until_ns)
+            continue;
+        recorded_ns += span->end_ns - (span->begin_ns > until_ns ? span->begin_ns : until_ns);
+        until_ns = span->end_ns;
+    }
+    return recorded_ns;
 }
 
 /* Says which file has nothing to add. */
@@ -128,8 +164,8 @@ static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
         return PPROF_OK;
     }
     sum->file_count++;
-    note_time(sum, file);
-    return pprof_merge_by(sum->profile, file->profile, &rule);
+    rc = note_time(sum, file);
+    return rc == PPROF_OK ? pprof_merge_by(sum->profile, file->profile, &rule) : rc;
 }
 
 static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const struct buf *bytes,
@@ -173,7 +209,29 @@ bool report_sum_add(struct report_sum *sum, const char *path, bool may_go)
     return good;
 }
 
-enum pprof_rc report_sum_difference(const struct report_sum *after, const struct report_sum *before,
+/* What `before` is multiplied by to be of as much recorded time as `after`. */
+static double factor_of(struct report_sum *after, struct report_sum *before)
+{
+    const int64_t after_ns = report_sum_recorded(after), before_ns = report_sum_recorded(before);
+
+    return after_ns > 0 && before_ns > 0 ? (double)after_ns / (double)before_ns : 1;
+}
+
+void report_sum_explain_scale(struct report_sum *after, struct report_sum *before, struct buf *out)
+{
+    const int64_t after_ns = report_sum_recorded(after), before_ns = report_sum_recorded(before);
+    const double factor = factor_of(after, before);
+
+    if (after_ns <= 0 || before_ns <= 0)
+        buf_add_str(out, "how long they were recorded is not known: totals are compared");
+    else if (factor < 1 - SCALE_SHOWN || factor > 1 + SCALE_SHOWN)
+        buf_add_fmt(out,
+                    "recorded: %.2fs before, %.2fs after; values before are times %.3g, "
+                    "so that rates are compared",
+                    (double)before_ns / NS_PER_S, (double)after_ns / NS_PER_S, factor);
+}
+
+enum pprof_rc report_sum_difference(struct report_sum *after, struct report_sum *before,
                                     struct pprof **out)
 {
     const struct pprof_type types[] = {after->chosen, {"before", after->chosen.unit}};
@@ -182,9 +240,9 @@ enum pprof_rc report_sum_difference(const struct report_sum *after, const struct
 
     if (rc != PPROF_OK)
         return rc;
-    rc = pprof_merge_value(profile, 0, after->profile, after->type);
+    rc = pprof_merge_value(profile, 0, after->profile, after->type, 1);
     if (rc == PPROF_OK)
-        rc = pprof_merge_value(profile, 1, before->profile, before->type);
+        rc = pprof_merge_value(profile, 1, before->profile, before->type, factor_of(after, before));
     if (rc == PPROF_OK)
         *out = profile;
     else

@@ -322,6 +322,16 @@ function otherRange() {
   return how === "kept" ? view.kept : null;
 }
 
+// Ranges that are not recorded throughout, and that a difference is one of rates.
+function aboutRecorded({ before, after }, range, other) {
+  const spans = [[before ? "after " : "", after, range], ...(before ? [["before ", before, other]] : [])];
+  const gaps = spans.filter(([, part, [from, to]]) => part.recorded_ms < 0.9 * (to - from));
+  const words = gaps.map(([name, part, [from, to]]) => ` · ${name}recorded ${formatValue(part.recorded_ms, "milliseconds")} of ${formatValue(to - from, "milliseconds")}`);
+  const factor = before && before.recorded_ms ? after.recorded_ms / before.recorded_ms : 1;
+  if (Math.abs(factor - 1) > 0.01) words.push(` · values before are times ${factor.toPrecision(3)}, as that much more or less was recorded`);
+  return words.join("");
+}
+
 function aboutRead({ before, after, share }) {
   const parts = before ? [["before", before], ["after", after]] : [["", after]];
   const words = parts.filter(([, part]) => part.read < part.files).map(([name, part]) => ` · ${name} ${count(part.read)} of ${count(part.files)} profiles added up, evenly chosen`);
@@ -336,7 +346,7 @@ async function loadGraph() {
   element("drawn").setAttribute("aria-busy", "true");
   try {
     const graph = await askStore("graph", words, () => turn === view.turn);
-    if (graph && turn === view.turn) show(graph, (view.only ? ` · process ${view.only}` : "") + (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph));
+    if (graph && turn === view.turn) show(graph, (view.only ? ` · process ${view.only}` : "") + (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph) + aboutRecorded(graph, [from, to], other));
   } catch (error) {
     if (turn === view.turn) showNothing(error.message);
   }

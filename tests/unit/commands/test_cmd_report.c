@@ -35,13 +35,14 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void write_rows(const char *name, const char *rows, uint32_t types)
+static void write_rows_of(const char *name, const char *rows, uint32_t types, int64_t duration_ns)
 {
     struct pprof_meta meta = example_meta;
     struct pprof *p;
     struct buf out;
 
     meta.types = types;
+    meta.duration_ns = duration_ns;
     buf_init(&out, 1 << 20);
     assert_int_equal(pprof_new(example_types, EXAMPLE_TYPES, 1 << 20, &p), PPROF_OK);
     assert_int_equal(example_fill(p, rows), PPROF_OK);
@@ -49,6 +50,11 @@ static void write_rows(const char *name, const char *rows, uint32_t types)
     write_bytes(name, out.data, out.size);
     pprof_free(p);
     buf_finish(&out);
+}
+
+static void write_rows(const char *name, const char *rows, uint32_t types)
+{
+    write_rows_of(name, rows, types, example_meta.duration_ns);
 }
 
 static void write_example(const char *name, uint32_t types)
@@ -75,6 +81,8 @@ static int make_folder(void **state)
     write_example("store/a%20b/5.pb.gz", 0);
     write_rows("before.pb.gz", "02", 0);
     write_rows("after.pb.gz", "012", 0);
+    write_rows_of("longer.pb.gz", "02", 0, 5 * example_meta.duration_ns);
+    write_rows_of("untimed.pb.gz", "02", 0, 0);
     if (mkdir(in_folder("dated"), 0700) || mkdir(in_folder("dated/web"), 0700))
         return 1;
     write_example("dated/web/20200101T000000.000Z-0123456789abcdef.pb.gz", 0);
@@ -248,6 +256,27 @@ static void a_difference_shows_what_changed(void **state)
     assert_non_null(strstr(text, "0 wall in all"));
 }
 
+static void a_difference_is_one_of_rates(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(text, opt_diff, in_folder("longer.pb.gz"), in_folder("after.pb.gz")),
+                     EXIT_OK);
+    assert_memory_equal(text, "recorded: 0.30s before, 0.06s after; values before are times 0.2,",
+                        65);
+    assert_non_null(strstr(text, "+42.00ms cpu in all:    3.00ms before,   45.00ms after\n"));
+
+    assert_int_equal(RUN(text, opt_diff, opt_format, collapsed, in_folder("longer.pb.gz"),
+                         in_folder("after.pb.gz")),
+                     EXIT_OK);
+    assert_non_null(strstr(text, "pystrobe: recorded: 0.30s before"));
+    assert_non_null(strstr(text, ";work (/srv/app.py:10) 3000000 15000000\n"));
+
+    assert_int_equal(RUN(text, opt_diff, in_folder("untimed.pb.gz"), in_folder("after.pb.gz")),
+                     EXIT_OK);
+    assert_non_null(strstr(text, "is not known: totals are compared\n"));
+    assert_non_null(strstr(text, "+30.00ms cpu in all:   15.00ms before,"));
+}
+
 static void a_difference_needs_two_files_and_a_format_for_it(void **state)
 {
     (void)state;
@@ -337,6 +366,7 @@ int main(void)
         cmocka_unit_test(help_is_no_error),
         cmocka_unit_test(top_limits_the_table),
         cmocka_unit_test(a_difference_shows_what_changed),
+        cmocka_unit_test(a_difference_is_one_of_rates),
         cmocka_unit_test(a_difference_needs_two_files_and_a_format_for_it),
         cmocka_unit_test(the_outputs_name_chooses_the_format),
         cmocka_unit_test(a_format_can_be_named),

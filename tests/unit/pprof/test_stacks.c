@@ -93,16 +93,35 @@ static void one_value_can_be_merged_as_another(void **state)
 
     (void)state;
     assert_int_equal(pprof_new(types, 2, FORMAT_BUDGET, &both), PPROF_OK);
-    assert_int_equal(pprof_merge_value(both, 0, p, 2), PPROF_OK);
-    assert_int_equal(pprof_merge_value(both, 1, q, 1), PPROF_OK);
+    assert_int_equal(pprof_merge_value(both, 0, p, 2, 1), PPROF_OK);
+    assert_int_equal(pprof_merge_value(both, 1, q, 1, 1), PPROF_OK);
 
     assert_int_equal(pprof_total(both, 0), 45000000);
     assert_int_equal(pprof_total(both, 1), 10000000);
-    assert_int_equal(pprof_merge_value(both, 2, p, 0), PPROF_BAD);
-    assert_int_equal(pprof_merge_value(both, 0, p, 3), PPROF_BAD);
+    assert_int_equal(pprof_merge_value(both, 2, p, 0, 1), PPROF_BAD);
+    assert_int_equal(pprof_merge_value(both, 0, p, 3, 1), PPROF_BAD);
     pprof_free(p);
     pprof_free(q);
     pprof_free(both);
+}
+
+static void a_scaled_value_loses_nothing_in_rounding(void **state)
+{
+    static const struct pprof_type types[] = {{"samples", "count"}};
+    const char *names[] = {"a", "b", "c", "d", "e"};
+    const int32_t line = 1;
+    struct pprof *p = format_profile(""), *less;
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        format_row(p, &names[i], &line, 1, "f.py", 1);
+    assert_int_equal(pprof_new(types, 1, FORMAT_BUDGET, &less), PPROF_OK);
+
+    assert_int_equal(pprof_merge_value(less, 0, p, 0, 0.4), PPROF_OK);
+
+    assert_int_equal(pprof_total(less, 0), 2);
+    pprof_free(p);
+    pprof_free(less);
 }
 
 int main(void)
@@ -113,6 +132,7 @@ int main(void)
         cmocka_unit_test(the_order_of_adding_does_not_matter),
         cmocka_unit_test(an_empty_profile_has_nothing),
         cmocka_unit_test(one_value_can_be_merged_as_another),
+        cmocka_unit_test(a_scaled_value_loses_nothing_in_rounding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static void adds_a_range_up_to_a_flame_graph(void **state)
     (void)state;
     buf_init(&out, ANSWER_MAX);
     assert_true(store_query_graph(&some, "wall", &out, &err));
-    assert_true(has(&out, "{\"after\":{\"files\":2,\"read\":2},"));
+    assert_true(has(&out, "{\"after\":{\"files\":2,\"read\":2,\"recorded_ms\":61},"));
     assert_true(has(&out, "\"title\":\"shop\","));
     assert_true(has(&out, "\"type\":1,\"base\":null,"));
     assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000]}\n");
@@ -125,9 +125,10 @@ static void sets_two_ranges_against_each_other(void **state)
     (void)state;
     buf_init(&out, ANSWER_MAX);
     assert_true(store_query_difference(&before, &after, "cpu", &out, &err));
-    assert_true(has(&out, "{\"before\":{\"files\":2,\"read\":2},\"after\":"));
+    assert_true(has(&out, "{\"before\":{\"files\":2,\"read\":2,\"recorded_ms\":61},\"after\":"));
     assert_true(has(&out, "[\"cpu\",\"nanoseconds\"],[\"before\","));
-    assert_answer(&out, "\"base\":1");
+    assert_true(has(&out, "\"base\":1"));
+    assert_answer(&out, ",0,29508197,"); /* 30 ms in 61 ms, of 60 ms */
 }
 
 static void says_why_there_is_nothing(void **state)
