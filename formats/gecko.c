@@ -249,6 +249,10 @@ static void add_meta(const struct format_view *view, struct buf *out)
         "{\"name\":\"Runtime\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}],"
         "\"product\":");
     json_html_string(out, view->title);
+    /* The viewer shows it in the panel of the profile, under "Show more". */
+    buf_add_str(out, ",\"extra\":[{\"label\":\"Time line\",\"entries\":[{\"label\":\"Time\","
+                     "\"format\":\"string\",\"value\":\"no times: each stack is one sample, with "
+                     "its sum as the weight; their order on the time line means nothing\"}]}]");
     json_html_member(out, ",\"importedFrom\":", view->made_by);
     buf_add_str(out, "},\n\"libs\":[],\"pages\":[],\n");
 }

@@ -13,6 +13,12 @@
 #include "formats/sums.h"
 #include "formats/writers.h"
 
+/*
+ * Frames of a stack: Left Heavy and Sandwich walk the tree of calls by recursion, and a browser has
+ * no room for some 2,500. What is over that is left out of the middle.
+ */
+enum { DEPTH_MAX = 2000 };
+
 static void add_frame_table(const struct pprof_stacks *stacks, struct buf *out)
 {
     const struct pprof_stacks_function *function;
@@ -76,19 +82,37 @@ static void add_profile(const struct pprof_stacks *stacks, size_t type, struct b
     buf_add_fmt(out, "],\"startValue\":0,\"endValue\":%" PRId64 "}", total);
 }
 
-enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
+static void add_speedscope_file(const struct format_view *view, const struct pprof_stacks *stacks,
+                                struct buf *out)
 {
     buf_add_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"name\":");
     json_html_string(out, view->title);
     json_html_member(out, ",\"exporter\":", view->made_by);
     buf_add_fmt(out, ",\"activeProfileIndex\":%zu,\n\"shared\":{\"frames\":[", view->type);
-    add_frame_table(view->stacks, out);
+    add_frame_table(stacks, out);
     buf_add_str(out, "]},\n\"profiles\":[");
-    for (size_t type = 0; type < view->stacks->type_count; type++) {
+    for (size_t type = 0; type < stacks->type_count; type++) {
         buf_add_str(out, type ? ",\n" : "\n");
-        add_profile(view->stacks, type, out);
+        add_profile(stacks, type, out);
     }
     buf_add_str(out, "]}\n");
-    return buf_failed(out) ? PPROF_FULL : PPROF_OK;
+}
+
+enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
+{
+    static const struct pprof_fit fit = {.depth_max = DEPTH_MAX};
+    struct pprof *cut = NULL;
+    struct pprof_stacks *stacks = NULL;
+    enum pprof_rc rc = pprof_fit(view->profile, &fit, &cut);
+
+    if (rc == PPROF_OK && cut)
+        rc = pprof_stacks_new(cut, &stacks);
+    if (rc == PPROF_OK) {
+        add_speedscope_file(view, stacks ? stacks : view->stacks, out);
+        rc = buf_failed(out) ? PPROF_FULL : PPROF_OK;
+    }
+    pprof_stacks_free(stacks);
+    pprof_free(cut);
+    return rc;
 }

@@ -6,6 +6,7 @@
  * locations and functions are written one after the other: no tree of the whole is ever built.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/protobuf_wire.h"
 #include "pprof/gzip.h"
@@ -202,6 +203,51 @@ static void gather_texts(struct encoder *e)
         e->texts[TEXT_COMMENTS + i].text = e->meta->comments[i];
 }
 
+/*
+ * A text as it may stand between quotes in a file for graphviz: with a backslash before each quote
+ * that has none, and behind a lone one at the end. What is so already stays: a profile that is read
+ * and written again does not change. NULL: out of memory.
+ */
+static char *quoted(struct arena *arena, char *text)
+{
+    const size_t size = strlen(text);
+    char *room = arena_alloc(arena, 2 * size + 2), *out = room;
+    bool escaped = false;
+
+    for (const char *at = text; room && *at; at++) {
+        if (*at == '"' && !escaped)
+            *out++ = '\\';
+        escaped = *at == '\\' && !escaped;
+        *out++ = *at;
+    }
+    if (!room)
+        return NULL;
+    if (escaped)
+        *out++ = '\\';
+    *out = '\0';
+    return room;
+}
+
+/*
+ * go tool pprof escapes names of functions for graphviz, but not the texts of labels
+ * (internal/graph/dotgraph.go): a quote in the name of a thread ended its pictures and pages.
+ */
+static enum pprof_rc quote_labels(struct order *order)
+{
+    const struct order_row *row;
+    char **text;
+
+    for (row = order->rows; row < order->rows + order->row_count; row++)
+        for (size_t i = 0; i < row->label_count; i++) {
+            if (row->labels[i].str == NO_TEXT)
+                continue;
+            text = &order->strings[row->labels[i].str];
+            if (strpbrk(*text, "\"\\") && !(*text = quoted(&order->arena, *text)))
+                return PPROF_NOMEM;
+        }
+    return PPROF_OK;
+}
+
 static enum pprof_rc order_encoder_rows(struct encoder *e)
 {
     enum pprof_rc rc = order_make_some(e->profile, e->types, e->rows, e->row_count, e->texts,
@@ -211,9 +257,10 @@ static enum pprof_rc order_encoder_rows(struct encoder *e)
     if (rc != PPROF_OK)
         return rc;
     rc = table_alloc(&e->order.arena, e->order.depth_max * sizeof(*e->location_ids), &ids);
-    if (rc == PPROF_OK)
-        e->location_ids = ids;
-    return rc;
+    if (rc != PPROF_OK)
+        return rc;
+    e->location_ids = ids;
+    return quote_labels(&e->order);
 }
 
 static enum pprof_rc write_profile_message(struct encoder *e, struct buf *out)

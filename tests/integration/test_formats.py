@@ -21,6 +21,8 @@ import profiles
 WORK_S = 3 if live.SANITIZED else 0.4
 # A name that would end a script, a tag, a frame and a line, and one that drives terminals.
 HOSTILE = "</script><img src=x onerror=alert(1)>;&\"'\n\x1b]0;title\x07"
+# A name that would end a text of graphviz.
+THREAD, ESCAPED = 'the "side" \\', 'the \\"side\\" \\\\'
 PROGRAM = """
 import threading, time
 code = compile("def f(n):\\n    end = time.process_time() + n\\n    while time.process_time() < end: sum(range(500))\\n",
@@ -47,7 +49,7 @@ def recurse(depth):
 
 recurse(20)
 hostile(%(work_s)g)
-thread = threading.Thread(target=burn, args=(%(work_s)g,), name="side")
+thread = threading.Thread(target=burn, args=(%(work_s)g,), name=%(thread)r)
 thread.start()
 thread.join()
 """
@@ -58,7 +60,7 @@ def recording(pystrobe, tmp_path_factory):
     """A program with deep, hostile and threaded stacks, as a pprof file."""
     folder = tmp_path_factory.mktemp("formats")
     script = folder / "program.py"
-    script.write_text(PROGRAM % {"name": HOSTILE, "work_s": WORK_S}, encoding="utf-8")
+    script.write_text(PROGRAM % {"name": HOSTILE, "thread": THREAD, "work_s": WORK_S}, encoding="utf-8")
     done = pystrobe.run("record", "--split", "thread", "-r", 200, "-o", folder / "a.pb.gz", "--", "/usr/bin/python3", script)
     assert done.returncode == 0, done.stderr
     return folder / "a.pb.gz"
@@ -102,6 +104,16 @@ def test_go_tool_pprof_reads_what_report_writes(recording, write, pystrobe, tmp_
     assert total(written, "cpu") == total(recording, "cpu")
     assert again.returncode == 0, again.stderr
     assert json.loads(read.stdout)["total"] == total(recording, "cpu"), "what Go wrote"
+
+
+def test_a_name_of_a_thread_ends_no_text_of_graphviz(recording):
+    """go tool pprof puts names of threads into what dot reads as they are."""
+    drawn = subprocess.run(["go", "tool", "pprof", "-dot", "-sample_index=cpu", str(recording)], capture_output=True,
+                           text=True, timeout=live.DEADLINE_S)
+
+    names = re.findall(r'\[label = "((?:[^"\\]|\\.)*)" id="', drawn.stdout)
+    assert drawn.returncode == 0 and "thread name:" + ESCAPED in names, drawn.stderr
+    assert len(names) == drawn.stdout.count("[label = ")
 
 
 READ_STATS = """
@@ -193,7 +205,7 @@ def test_gecko_is_as_its_types_say(recording, write):
         assert all(stack is None or stack < shared["stackTable"]["length"] for stack in thread["samples"]["stack"])
         weight += sum(thread["samples"]["weight"])
     assert weight * 1e6 == pytest.approx(total(recording, "cpu"), rel=1e-6)
-    assert {"MainThread", "side"} <= {thread["name"] for thread in data["threads"]}
+    assert {"MainThread", ESCAPED} <= {thread["name"] for thread in data["threads"]}
 
 
 def test_json_lines_have_every_value_of_every_stack(recording, write):
@@ -202,7 +214,7 @@ def test_json_lines_have_every_value_of_every_stack(recording, write):
     for value in head["units"]:
         assert sum(row["values"][value] for row in rows) == total(recording, value)
     assert any(frame["func"] == HOSTILE for row in rows for frame in row["stack"])
-    assert {"key": "thread name", "value": "side"} in [label for row in rows for label in row["labels"]]
+    assert {"key": "thread name", "value": ESCAPED} in [label for row in rows for label in row["labels"]]
 
 
 def test_svg_is_xml_with_a_title_for_each_box(write):

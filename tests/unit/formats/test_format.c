@@ -108,6 +108,35 @@ static void speedscope_has_a_profile_for_each_value(void **state)
     pprof_free(p);
 }
 
+static void speedscope_has_no_stack_that_its_recursion_does_not_take(void **state)
+{
+    static const int64_t values[EXAMPLE_TYPES] = {1, 1, 1};
+    struct pprof *p = format_profile("");
+    uint32_t function, place, places[3000], stack, row;
+    char *text, *from;
+    size_t frames = 1;
+
+    (void)state;
+    assert_int_equal(pprof_function(p, "f", "f.py", 1, &function), PPROF_OK);
+    assert_int_equal(pprof_location(p, function, 1, 0, &place), PPROF_OK);
+    for (size_t i = 0; i < 3000; i++)
+        places[i] = place;
+    assert_int_equal(pprof_stack(p, places, 3000, &stack), PPROF_OK);
+    assert_int_equal(pprof_row(p, stack, NULL, 0, &row), PPROF_OK);
+    pprof_add(p, row, values);
+
+    text = format_text(p, "speedscope");
+
+    assert_non_null(strstr(text, "{\"name\":\"\\u003c... 1001 frames left out>\"}"));
+    from = strstr(text, "\"samples\":[[");
+    assert_non_null(from);
+    for (; *from != ']'; from++)
+        frames += *from == ',';
+    assert_int_equal(frames, 2000);
+    free(text);
+    pprof_free(p);
+}
+
 static void gecko_has_a_thread_for_each_that_labels_tell_apart(void **state)
 {
     struct pprof *p = format_profile("01");
@@ -117,6 +146,7 @@ static void gecko_has_a_thread_for_each_that_labels_tell_apart(void **state)
     text = format_text(p, "gecko");
     assert_non_null(strstr(text, "\"preprocessedProfileVersion\":61"));
     assert_non_null(strstr(text, "\"prefix\":[null,0,1,2]"));
+    assert_non_null(strstr(text, "\"extra\":[{\"label\":\"Time line\""));
     assert_non_null(
         strstr(text, "\"name\":\"Main\",\"isMainThread\":true,\"pid\":\"0\",\"tid\":\"7\""));
     assert_non_null(strstr(text, "\"samples\":{\"stack\":[1,3],\"time\":[0.000000,15.000000],"
@@ -308,6 +338,7 @@ int main(void)
         cmocka_unit_test(json_lines_have_all_values_and_labels),
         cmocka_unit_test(the_tree_is_indented_with_the_largest_call_first),
         cmocka_unit_test(speedscope_has_a_profile_for_each_value),
+        cmocka_unit_test(speedscope_has_no_stack_that_its_recursion_does_not_take),
         cmocka_unit_test(gecko_has_a_thread_for_each_that_labels_tell_apart),
         cmocka_unit_test(gecko_knows_the_names_that_a_pyroscope_is_sent),
         cmocka_unit_test(pstats_are_marshalled),

@@ -361,6 +361,45 @@ static void the_deepest_stack_is_written_whole(void **state)
     pprof_free(p);
 }
 
+/* The text of the only label of a profile's only row, as it is read back. */
+static void assert_label_reads(const char *text, const char *wanted)
+{
+    const struct pprof_label label = {"thread name", text, 0, NULL};
+    const int64_t values[EXAMPLE_TYPES] = {1, 1, 1};
+    struct buf packed, plain;
+    uint32_t stack, row;
+    struct pprof *p;
+    message *m;
+
+    assert_int_equal(pprof_new(example_types, EXAMPLE_TYPES, BUDGET, &p), PPROF_OK);
+    assert_int_equal(pprof_stack(p, NULL, 0, &stack), PPROF_OK);
+    assert_int_equal(pprof_row(p, stack, &label, 1, &row), PPROF_OK);
+    pprof_add(p, row, values);
+    buf_init(&packed, BUDGET);
+    buf_init(&plain, BUDGET);
+    assert_int_equal(pprof_encode(p, &example_meta, &packed), PPROF_OK);
+    assert_int_equal(gzip_unpack(packed.data, packed.size, &plain, NULL), PPROF_OK);
+    m = perftools__profiles__profile__unpack(NULL, plain.size, plain.data);
+    assert_non_null(m);
+
+    assert_string_equal(m->string_table[m->sample[0]->label[0]->str], wanted);
+
+    done(m);
+    buf_finish(&packed);
+    buf_finish(&plain);
+    pprof_free(p);
+}
+
+static void quotes_in_labels_are_escaped_once(void **state)
+{
+    (void)state;
+    assert_label_reads("worker \"a\"", "worker \\\"a\\\"");
+    assert_label_reads("worker \\\"a\\\"", "worker \\\"a\\\"");
+    assert_label_reads("C:\\a", "C:\\a");
+    assert_label_reads("C:\\", "C:\\\\");
+    assert_label_reads("plain", "plain");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +420,7 @@ int main(void)
         cmocka_unit_test(an_empty_profile_is_a_profile),
         cmocka_unit_test(a_buffer_too_small_is_full_and_keeps_its_content),
         cmocka_unit_test(the_deepest_stack_is_written_whole),
+        cmocka_unit_test(quotes_in_labels_are_escaped_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
