@@ -51,7 +51,7 @@ struct conf_agent {
 };
 
 struct conf_http {
-    const char *listen; /* ADDRESS:PORT or a path; NULL: nothing is served */
+    const char *listen; /* as conf_listen takes it; NULL: nothing is served */
     const char *pull;   /* "on", "off", or NULL: as the address says */
     const char *page;   /* "on", "off", or NULL: as pull */
     double max_cpu;     /* share of one core that answers may use; 0: any */
@@ -144,6 +144,21 @@ bool conf_same_exporter(const struct conf *a, const struct conf *b, const char *
 
 /* True if both set the same for the spool. */
 bool conf_same_spool(const struct conf *a, const struct conf *b);
+
+/* Where [http] listens. */
+struct conf_listen {
+    bool is_path;     /* of a Unix socket, which is the text itself */
+    bool is_loopback; /* the address is 127.0.0.0/8 or ::1 */
+    char host[48];    /* an IP address, without brackets */
+    uint16_t port;
+};
+
+/*
+ * Reads `listen`: "7997", ":7997" and "localhost:7997" are 127.0.0.1:7997. Looks nothing up.
+ *
+ * Errors: CONF_BAD, `err` says what is wrong; *out is of no use then.
+ */
+MUST_CHECK enum conf_rc conf_listen(const char *text, struct conf_listen *out, struct err *err);
 
 /* Reads pull or page of [http]: true for "on", false for "off", `otherwise` for NULL. */
 bool conf_is_on(const char *setting, bool otherwise);

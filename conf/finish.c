@@ -50,12 +50,12 @@ static bool only_page_shows(const struct conf_origin *origin)
     const struct conf_http *http = origin->first[CONF_HTTP]->values;
     const struct conf_section *section = origin->first[CONF_EXPORTER];
     const struct exporter_type *type;
-    const char *listen = http->listen;
+    struct conf_listen listen;
     bool near, stores = false;
 
-    if (!listen)
+    if (!http->listen || conf_listen(http->listen, &listen, NULL) != CONF_OK)
         return false;
-    near = listen[0] == '/' || strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0;
+    near = listen.is_path || listen.is_loopback;
     for (; section && conf_is_on(http->page, conf_is_on(http->pull, near));
          section = section->next) {
         type = ((const struct exporter_settings *)section->values)->type;

@@ -176,7 +176,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "control",
         IN_AGENT(control),
-        .type = CONF_TYPE_PATH,
+        .type = CONF_TYPE_SOCKET,
         .otherwise = "/run/pystrobe/control.sock, if it can be had",
         .example = "/run/pystrobe/control.sock",
         .help = "The socket at which pystrobe status, reload and burst reach the agent. If it is "
@@ -251,12 +251,13 @@ const struct conf_option conf_options[] = {
     {
         .name = "listen",
         IN_HTTP(listen),
-        .type = CONF_TYPE_TEXT,
+        .type = CONF_TYPE_LISTEN,
         .otherwise = "off",
         .example = "127.0.0.1:7997",
         .help = "An IP address of this machine and a port, or the path of a Unix socket, which is "
-                "for the agent's user and root alone. At other addresses than those of the "
-                "loopback, others can read there which services run here.",
+                "for the agent's user and root alone. A port alone and localhost are at "
+                "127.0.0.1. At other addresses than those of the loopback, others can read there "
+                "which services run here.",
     },
     {
         .name = "pull",

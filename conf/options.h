@@ -46,6 +46,8 @@ enum conf_type {
     CONF_TYPE_TEMPLATE,
     CONF_TYPE_NAMES, /* names with blanks between */
     CONF_TYPE_PATH,
+    CONF_TYPE_SOCKET, /* a path of a Unix socket */
+    CONF_TYPE_LISTEN,
     CONF_TYPE_SPOOL, /* a path, or "off" */
     CONF_TYPE_URL,
     CONF_TYPE_PROXY,

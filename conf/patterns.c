@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/un.h>
 
 #include "base/file.h"
 #include "conf/text.h"
@@ -217,6 +218,17 @@ enum conf_rc conf_path_check(const char *text, struct err *err)
     if (*text == '/')
         return CONF_OK;
     return refuse_pattern(err, text, "is a relative path");
+}
+
+enum conf_rc conf_socket_check(const char *text, struct err *err)
+{
+    size_t size = strlen(text);
+
+    if (size >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        return verdict("is longer than the 107 bytes that a socket's path may have", err);
+    if (size > 0 && text[size - 1] == '/')
+        return refuse_pattern(err, text, "names a folder");
+    return conf_path_check(text, err);
 }
 
 enum conf_rc conf_spool_check(const char *text, struct err *err)

@@ -25,7 +25,13 @@ MUST_CHECK enum conf_rc conf_env_name_check(const char *name, struct err *err);
 
 MUST_CHECK enum conf_rc conf_path_check(const char *text, struct err *err);
 
-/* The same, or "off". */
+/* The same, of a Unix socket: up to 107 bytes, and no "/" at the end. */
+MUST_CHECK enum conf_rc conf_socket_check(const char *text, struct err *err);
+
+/* What conf_listen reads. */
+MUST_CHECK enum conf_rc conf_listen_check(const char *text, struct err *err);
+
+/* An absolute path, or "off". */
 MUST_CHECK enum conf_rc conf_spool_check(const char *text, struct err *err);
 
 /* http or https, a host, a port and a path at most. */

@@ -234,6 +234,14 @@ static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_PATH] = {.check = conf_path_check,
                         .print = print_string,
                         .allowed = "an absolute path"},
+    [CONF_TYPE_SOCKET] = {.check = conf_socket_check,
+                          .print = print_string,
+                          .allowed = "an absolute path of up to 107 bytes that does not end in "
+                                     "\"/\""},
+    [CONF_TYPE_LISTEN] = {.check = conf_listen_check,
+                          .print = print_string,
+                          .allowed = "PORT, localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), or an "
+                                     "absolute path"},
     [CONF_TYPE_SPOOL] = {.check = conf_spool_check,
                          .print = print_string,
                          .allowed = "an absolute path, or off"},

@@ -3,8 +3,6 @@
 #ifndef AGENT_SERVE_WEB_LISTEN_H
 #define AGENT_SERVE_WEB_LISTEN_H
 
-#include <stdint.h>
-
 #include "agent/serve/control_socket.h"
 
 /* Who can reach it. */
@@ -20,10 +18,7 @@ struct web_listen {
     struct control_socket sock; /* of WEB_FILE */
 };
 
-/* Splits "127.0.0.1:7997" or "[::1]:7997". False: it is no address and port. */
-MUST_CHECK bool web_address(const char *listen, char host[64], uint16_t *out_port);
-
-/* Listens at an address and port, or a path. False: `err` says why not. */
+/* Listens where conf_listen finds that `listen` says. False: `err` says why not. */
 MUST_CHECK bool web_listen_open(struct web_listen *out, const char *listen, struct err *err);
 
 /* Ends it. */

@@ -2,6 +2,7 @@
 """pystrobe check and pystrobe agent --dry-run: what an ini file would come to, without anything being done."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -47,6 +48,32 @@ def test_all_mistakes_are_told_and_78(pystrobe, tmp_path):
     assert done.returncode == 78
     assert ["%s:%d" % (ini, line) in done.stderr for line in (2, 3, 5)] == [True] * 3
     assert pystrobe.run("check", "-c", tmp_path / "missing.ini").returncode == 78
+
+
+@pytest.mark.parametrize("wrong", ["[http]\nlisten = *:7997", "[http]\nlisten = 127.0.0.1:99999",
+                                   "[agent]\ncontrol = /" + 110 * "x", "[http]\nlisten = /" + 110 * "x"])
+def test_the_agent_refuses_what_check_refuses_with_78_so_that_no_service_tries_again(pystrobe, tmp_path, wrong):
+    ini = tmp_path / "wrong.ini"
+    ini.write_text(wrong + "\n[exporter x]\ntype = store\npath = %s/store\n" % tmp_path)
+
+    checked, ran, doctor = [pystrobe.run(command, "-c", ini) for command in ("check", "agent", "doctor")]
+
+    assert checked.returncode == ran.returncode == 78
+    assert "%s:2: " % ini in doctor.stdout + doctor.stderr
+    assert "%s:2: " % ini in checked.stderr and checked.stderr == ran.stderr
+
+
+@pytest.mark.parametrize("before", ["", ":", "localhost:"])
+def test_a_port_without_an_address_is_of_the_loopback(agent, tmp_path, before):
+    port, = live.free_ports(1)
+
+    agent("[http]\nlisten = %s%d\n[exporter x]\ntype = store\npath = %s/store\n" % (before, port, tmp_path))
+
+    def answers():
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
+    live.wait_until(answers, "nothing listens")
 
 
 def test_files_that_exporters_name_and_variables_are_of_the_environment(pystrobe, tmp_path):

@@ -68,7 +68,7 @@ def test_samplers_have_none_of_them(agent, start, tmp_path):
 
 
 def test_without_libmicrohttpd_the_agent_says_what_to_install(agent, tmp_path):
-    ini = INI % {"mark": "lib", "store": tmp_path / "store"} + "[http]\nlisten = 127.0.0.1:0\n"
+    ini = INI % {"mark": "lib", "store": tmp_path / "store"} + "[http]\nlisten = 127.0.0.1:7997\n"
 
     run = agent(ini, live.without_library("libmicrohttpd.so.12"))
 

@@ -20,6 +20,21 @@ static struct conf_row rows[] = {
     {"a_section_in_capitals", "[Agent]\n",
      "t.ini:1: section \"Agent\" is not known; allowed: " CONF_SECTION_TITLES
      "; did you mean [agent]?\n"},
+    {"an_address_without_an_ip",
+     "[http]\n"
+     "listen = *:7997\n",
+     "t.ini:2: [http] listen: \"*:7997\" has no IP address before its port; allowed: PORT, "
+     "localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), or an absolute path\n"},
+    {"a_control_socket_with_too_long_a_path",
+     "[agent]\n"
+     "control = /" X64("n") X64("n") "\n",
+     "t.ini:2: [agent] control: is longer than the 107 bytes that a socket's path may have; "
+     "allowed: an absolute path of up to 107 bytes that does not end in \"/\"\n"},
+    {"a_control_socket_that_is_a_folder",
+     "[agent]\n"
+     "control = /run/\n",
+     "t.ini:2: [agent] control: \"/run/\" names a folder; "
+     "allowed: an absolute path of up to 107 bytes that does not end in \"/\"\n"},
     {"a_plural_section",
      "[targets web]\n"
      "cmdline = x\n",
