@@ -13,8 +13,9 @@
 #include "agent/child/confine.h"
 #include "agent/host/exits.h"
 
-/* The kernel sends them to whoever has done something wrong. */
-static const int own_faults[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGSYS};
+/* The kernel sends them to a process with a fault. Not SIGABRT, which the watchdog of systemd sends
+ * for the command; abort() works all the same, because it unblocks the signal. */
+static const int own_faults[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGSYS};
 
 static enum launch_process_group choose_process_group(int *terminal)
 {

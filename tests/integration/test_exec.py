@@ -48,13 +48,14 @@ def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(pystrobe
     assert exec_it(pystrobe, tmp_path, plain).returncode == 126
 
 
-def test_signals_reach_the_command(pystrobe, tmp_path):
+@pytest.mark.parametrize("name", ["TERM", "ABRT"])  # the watchdog of systemd sends SIGABRT
+def test_signals_reach_the_command(pystrobe, tmp_path, name):
     ready = tmp_path / "ready"
-    script = "trap 'exit 42' TERM; touch %s; while :; do sleep 0.05; done" % ready
+    script = "trap 'exit 42' %s; touch %s; while :; do sleep 0.05; done" % (name, ready)
     process = pystrobe.start("exec", "--store", tmp_path / "store", "--", "sh", "-c", script)
     live.wait_until(ready.exists, "the command is ready")
 
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(getattr(signal, "SIG" + name))
 
     assert process.wait(live.DEADLINE_S) == 42
 
