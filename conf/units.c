@@ -22,31 +22,31 @@ struct unit {
 
 /* Largest first: printing takes the first that divides. */
 static const struct unit durations[] = {
-    {"d", 86400 * NS_PER_S},
-    {"h", 3600 * NS_PER_S},
+    {"d", 86400 * NS_PER_S, NULL},
+    {"h", 3600 * NS_PER_S, NULL},
     {"m", 60 * NS_PER_S, "min"},
-    {"s", NS_PER_S},
-    {"ms", NS_PER_MS},
-    {"us", NS_PER_US},
-    {"ns", 1},
-    {NULL, 0},
+    {"s", NS_PER_S, NULL},
+    {"ms", NS_PER_MS, NULL},
+    {"us", NS_PER_US, NULL},
+    {"ns", 1, NULL},
+    {NULL, 0, NULL},
 };
 
 static const struct unit sizes[] = {
-    {"TiB", (uint64_t)1 << 40},
-    {"TB", 1000000000000},
-    {"GiB", 1 << 30},
-    {"GB", 1000000000},
-    {"MiB", 1 << 20},
-    {"MB", 1000000},
-    {"KiB", 1 << 10},
-    {"kB", 1000},
-    {"B", 1},
-    {NULL, 0},
+    {"TiB", (uint64_t)1 << 40, NULL},
+    {"TB", 1000000000000, NULL},
+    {"GiB", 1 << 30, NULL},
+    {"GB", 1000000000, NULL},
+    {"MiB", 1 << 20, NULL},
+    {"MB", 1000000, NULL},
+    {"KiB", 1 << 10, NULL},
+    {"kB", 1000, NULL},
+    {"B", 1, NULL},
+    {NULL, 0, NULL},
 };
 
-static const struct unit rates[] = {{"kHz", 1000}, {"Hz", 1}, {NULL, 0}};
-static const struct unit shares[] = {{"%", 1}, {NULL, 0}};
+static const struct unit rates[] = {{"kHz", 1000, NULL}, {"Hz", 1, NULL}, {NULL, 0, NULL}};
+static const struct unit shares[] = {{"%", 1}, {NULL, 0, NULL}};
 
 enum { THOUSAND = 1000, DECIMALS_MAX = 3 };
 
