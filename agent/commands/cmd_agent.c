@@ -166,6 +166,18 @@ static int sample_until_stopped(struct run *run)
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Says that the agent runs, and what the settings lack. */
+static void say_started(const struct run *run)
+{
+    log_line(LOG_LEVEL_INFO, "started: %zu %s, %zu %s", run->conf->target_count,
+             text_plural(run->conf->target_count, "target", "targets"), run->conf->exporter_count,
+             text_plural(run->conf->exporter_count, "exporter", "exporters"));
+    if (run->conf->target_count == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
+    if (run->conf->exporter_count == 0 && delivery_count(run->publisher.delivery) == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
+}
+
 static int run_agent(struct run *run)
 {
     struct engine_settings settings = {
@@ -203,13 +215,7 @@ static int run_agent(struct run *run)
         monitoring_close(&run->monitoring);
         return EXIT_FAILED;
     }
-    log_line(LOG_LEVEL_INFO, "started: %zu %s, %zu %s", run->conf->target_count,
-             text_plural(run->conf->target_count, "target", "targets"), run->conf->exporter_count,
-             text_plural(run->conf->exporter_count, "exporter", "exporters"));
-    if (run->conf->target_count == 0)
-        log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
-    if (run->conf->exporter_count == 0 && delivery_count(run->publisher.delivery) == 0)
-        log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
+    say_started(run);
     return sample_until_stopped(run);
 }
 

@@ -169,15 +169,17 @@ static struct conf_row rows[] = {
     {"a_rate_without_a_unit",
      "[agent]\n"
      "rate = 19\n",
-     "t.ini:2: [agent] rate: \"19\" has no unit; units: Hz; allowed: 0.1Hz to 1000Hz\n"},
+     "t.ini:2: [agent] rate: \"19\" has no unit; units: Hz kHz; allowed: 0.1Hz to 1000Hz\n"},
     {"a_rate_with_a_wrong_unit",
      "[agent]\n"
-     "rate = 19hz\n",
-     "t.ini:2: [agent] rate: \"19hz\" has an unknown unit; units: Hz; allowed: 0.1Hz to 1000Hz\n"},
+     "rate = 19rpm\n",
+     "t.ini:2: [agent] rate: \"19rpm\" has an unknown unit; units: Hz kHz; allowed: 0.1Hz to "
+     "1000Hz\n"},
     {"a_rate_that_is_a_word",
      "[agent]\n"
      "rate = fast\n",
-     "t.ini:2: [agent] rate: \"fast\" is not a number with a unit; units: Hz; allowed: 0.1Hz to "
+     "t.ini:2: [agent] rate: \"fast\" is not a number with a unit; units: Hz kHz; allowed: 0.1Hz "
+     "to "
      "1000Hz\n"},
     {"a_rate_below_the_least",
      "[agent]\n"
@@ -190,17 +192,19 @@ static struct conf_row rows[] = {
     {"a_rate_of_four_decimals",
      "[agent]\n"
      "rate = 1.0001Hz\n",
-     "t.ini:2: [agent] rate: \"1.0001Hz\" has more than three decimals; units: Hz; allowed: 0.1Hz "
+     "t.ini:2: [agent] rate: \"1.0001Hz\" has more than three decimals; units: Hz kHz; allowed: "
+     "0.1Hz "
      "to 1000Hz\n"},
     {"a_negative_rate",
      "[agent]\n"
      "rate = -1Hz\n",
-     "t.ini:2: [agent] rate: \"-1Hz\" is not a number with a unit; units: Hz; allowed: 0.1Hz to "
+     "t.ini:2: [agent] rate: \"-1Hz\" is not a number with a unit; units: Hz kHz; allowed: 0.1Hz "
+     "to "
      "1000Hz\n"},
     {"a_rate_in_hexadecimal",
      "[agent]\n"
      "rate = 0x10Hz\n",
-     "t.ini:2: [agent] rate: \"0x10Hz\" has an unknown unit; units: Hz; allowed: 0.1Hz to "
+     "t.ini:2: [agent] rate: \"0x10Hz\" has an unknown unit; units: Hz kHz; allowed: 0.1Hz to "
      "1000Hz\n"},
     {"an_interval_without_a_unit",
      "[agent]\n"

@@ -240,13 +240,14 @@ static void lists_errors_by_line_whenever_they_are_found(void **state)
                               "type = pyroscope\n[labels\n";
 
     (void)state;
-    conf_must_fail(ini, strlen(ini),
-                   "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, "
-                   "user, cgroup, container, systemd_unit, parent, env.NAME\n"
-                   "t.ini:4: [agent] rate: \"5\" has no unit; units: Hz; allowed: 0.1Hz to 1000Hz\n"
-                   "t.ini:5: [exporter p] url: is missing; allowed: http://HOST or https://HOST, "
-                   "then :PORT and /PATH if needed\n"
-                   "t.ini:7: the line has no \"]\"; allowed: [section]\n");
+    conf_must_fail(
+        ini, strlen(ini),
+        "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, "
+        "user, cgroup, container, systemd_unit, parent, env.NAME\n"
+        "t.ini:4: [agent] rate: \"5\" has no unit; units: Hz kHz; allowed: 0.1Hz to 1000Hz\n"
+        "t.ini:5: [exporter p] url: is missing; allowed: http://HOST or https://HOST, "
+        "then :PORT and /PATH if needed\n"
+        "t.ini:7: the line has no \"]\"; allowed: [section]\n");
 }
 
 static void lists_fifty_errors_and_counts_the_rest(void **state)
