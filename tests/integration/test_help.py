@@ -128,6 +128,45 @@ def test_letters_of_earlier_versions_still_work(pystrobe, words):
     assert "unrecognized option '-" not in done.stderr.replace("'--no-such'", "") and done.returncode == 64
 
 
+def manual_text():
+    with open(MANUAL, encoding="utf-8") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_synopsis_has_all_options_by_their_letters(pystrobe, command):
+    """An option stands there by its letter if it has one."""
+    synopsis = manual_text().split(".Sh SYNOPSIS\n")[1].split(".Sh DESCRIPTION")[0]
+    (block,) = re.findall(r"^\.Cm %s$(.*?)^\.Nm$" % command, synopsis, re.MULTILINE | re.DOTALL)
+    letters, found = letters_of(pystrobe, command), []
+    for word in re.findall(r"\bFl ([A-Za-z-]+)", block):
+        found += [word[1:]] if word[0] == "-" else [letters.get(letter, letter) for letter in word]
+    by_letter = {option for letter, option in letters.items() if option != "help"}
+
+    assert sorted(name for name in found if name) == sorted(options_in_help(run(pystrobe, command, "--help").stdout))
+    assert not by_letter & {word[1:] for word in re.findall(r"\bFl (-[a-z-]+)", block)}
+
+
+def frames_in_sources():
+    """Names of frames in angle brackets that the sources have."""
+    found = set()
+    for folder in ("agent", "formats", "pprof", "unwind"):
+        for path, _, names in os.walk(os.path.join(live.TREE, folder)):
+            for name in names:
+                if name.endswith((".c", ".h")):
+                    with open(os.path.join(path, name), encoding="utf-8") as file:
+                        found |= set(re.findall(r'"(<(?:native|GC|task|[A-Za-z.]+ [^"<>=\\]+)>)"', file.read()))
+    return {re.sub(r"%zu|\b\d+\b", "N", name.replace("%.100s", "NAME")) for name in found}
+
+
+def test_the_manual_explains_each_frame_in_angle_brackets():
+    section = manual_text().split(".Sh FRAMES\n")[1].split("\n.Sh ")[0]
+    explained = {name for line in re.findall(r"^\.It Li (.*)$", section, re.MULTILINE) for name in re.findall(r"<[^>]*>", line)}
+    frames = frames_in_sources()
+
+    assert len(frames) >= 15 and frames - explained == set()
+
+
 def test_the_version_is_told_to_people_and_to_programs(pystrobe):
     text, parsed = run(pystrobe, "--version"), json.loads(run(pystrobe, "--version", "--json").stdout)
 
