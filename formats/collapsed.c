@@ -57,6 +57,7 @@ static void add_collapsed_lines(const struct format_view *view, const struct tre
         add_collapsed_frame(&view->stacks->functions[node->what], stack);
         sizes[node->level] = stack->size;
         add_collapsed_line(view, tree, i, stack, out);
+        format_drain(view, out);
     }
 }
 

@@ -34,6 +34,12 @@ struct format_view {
     /* Appends a source file for the writers that show lines; false: there is none. NULL: none. */
     bool (*source)(void *ctx, const char *file, struct buf *out);
     void *ctx;
+    /*
+     * Takes what was written so far and empties the buffer: writers of lines call it now and then,
+     * so that not all lines are in memory. False: it cannot, and no more is written. NULL: none.
+     */
+    bool (*drain)(void *drain_ctx, struct buf *out);
+    void *drain_ctx;
 };
 
 enum { FORMAT_ENDINGS_MAX = 3 };

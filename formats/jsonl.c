@@ -72,7 +72,9 @@ static void add_stack_object(const struct pprof_stacks *stacks, const struct ppr
 enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out)
 {
     add_profile_object(view, out);
-    for (size_t i = 0; i < view->stacks->row_count && !out->failed; i++)
+    for (size_t i = 0; i < view->stacks->row_count && !out->failed; i++) {
         add_stack_object(view->stacks, &view->stacks->rows[i], out);
+        format_drain(view, out);
+    }
     return buf_failed(out) ? PPROF_FULL : PPROF_OK;
 }

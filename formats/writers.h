@@ -17,4 +17,7 @@ MUST_CHECK enum pprof_rc write_pstats(const struct format_view *view, struct buf
 MUST_CHECK enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out);
 MUST_CHECK enum pprof_rc write_tree(const struct format_view *view, struct buf *out);
 
+/* Has the view take what was written, if that is much: writers of lines call it behind each. */
+void format_drain(const struct format_view *view, struct buf *out);
+
 #endif

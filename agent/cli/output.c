@@ -22,13 +22,6 @@ bool output_is_terminal(const char *path)
     return is_stdout(path) && isatty(STDOUT_FILENO) == 1;
 }
 
-static bool write_and_flush(FILE *file, const struct buf *bytes)
-{
-    bool good = bytes->size == 0 || fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
-
-    return fflush(file) == 0 && good;
-}
-
 static bool write_and_close(int fd, const struct buf *bytes)
 {
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -36,12 +29,12 @@ static bool write_and_close(int fd, const struct buf *bytes)
 
     if (!file)
         return false;
-    good = write_and_flush(file, bytes);
+    good = bytes->size == 0 || fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
     return fclose(file) == 0 && good;
 }
 
-/* Writes to the pipe or the device that is there: not to a file that has taken its place. */
-static bool write_special(const char *path, const struct buf *bytes)
+/* Opens the pipe or the device that is there: not a file that has taken its place. */
+static int open_special(const char *path)
 {
     int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     struct stat info;
@@ -49,49 +42,41 @@ static bool write_special(const char *path, const struct buf *bytes)
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         (void)close(fd);
         errno = EEXIST;
-        return false;
+        return -1;
     }
-    return write_and_close(fd, bytes);
+    return fd;
 }
 
 /*
- * Writes a file beside `path`, with a name that nobody can know before. It must not be there:
+ * Makes a file beside `path`, with a name that nobody can know before. It must not be there:
  * whoever may write to the directory could have put a link there.
  */
-static bool write_beside(const char *path, const char *ending, const struct buf *bytes,
-                         enum output_readers readers, char out[PATH_MAX])
+static int open_beside(const char *path, const char *ending, enum output_readers readers,
+                       char out[PATH_MAX])
 {
     const mode_t mode = readers == OUTPUT_OURS ? S_IRUSR | S_IWUSR : 0666;
     uint64_t number;
-    int saved;
 
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-        return false;
+        return -1;
     if (snprintf(out, PATH_MAX, "%s.%016" PRIx64 "%s", path, number, ending) >= PATH_MAX) {
         errno = ENAMETOOLONG;
-        return false;
+        return -1;
     }
-    if (write_and_close(open(out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode),
-                        bytes))
-        return true;
-    saved = errno;
-    if (saved != EEXIST)
-        (void)unlink(out);
-    errno = saved;
-    return false;
+    return open(out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
-static bool write_aside(const char *path, const struct buf *bytes, enum output_readers readers)
+static bool write_beside(const char *path, const char *ending, const struct buf *bytes,
+                         enum output_readers readers, char out[PATH_MAX])
 {
-    char aside[PATH_MAX];
-    int saved;
+    int fd = open_beside(path, ending, readers, out), saved;
 
-    if (!write_beside(path, ".part", bytes, readers, aside))
+    if (fd < 0)
         return false;
-    if (rename(aside, path) == 0)
+    if (write_and_close(fd, bytes))
         return true;
     saved = errno;
-    (void)unlink(aside);
+    (void)unlink(out);
     errno = saved;
     return false;
 }
@@ -115,16 +100,70 @@ static bool fail(const char *path, struct err *err)
     return false;
 }
 
+void output_init(struct output *output, const char *path, enum output_readers readers)
+{
+    *output = (struct output){.path = path, .readers = readers};
+}
+
+static bool open_output(struct output *output)
+{
+    int fd;
+
+    if (is_stdout(output->path)) {
+        output->file = stdout;
+        return true;
+    }
+    fd = is_special(output->path)
+             ? open_special(output->path)
+             : open_beside(output->path, ".part", output->readers, output->aside);
+    if (fd < 0)
+        output->aside[0] = '\0';
+    output->file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (fd >= 0 && !output->file)
+        (void)close(fd);
+    return output->file;
+}
+
+bool output_add(struct output *output, const struct buf *bytes)
+{
+    if (!output->error &&
+        ((!output->file && !open_output(output)) ||
+         (bytes->size && fwrite(bytes->data, 1, bytes->size, output->file) != bytes->size)))
+        output->error = errno;
+    return output->error == 0;
+}
+
+bool output_drain(void *output, struct buf *bytes)
+{
+    const bool good = output_add(output, bytes);
+
+    buf_reset(bytes);
+    return good;
+}
+
+bool output_close(struct output *output, bool whole, struct err *err)
+{
+    FILE *file = output->file;
+
+    if (file && (file == stdout ? fflush(file) : fclose(file)) != 0 && !output->error)
+        output->error = errno;
+    output->file = NULL;
+    if (output->aside[0] && whole && !output->error && rename(output->aside, output->path) != 0)
+        output->error = errno;
+    if (output->aside[0] && (!whole || output->error))
+        (void)unlink(output->aside);
+    errno = output->error;
+    return !output->error || fail(output->path, err);
+}
+
 bool output_write(const char *path, const struct buf *bytes, enum output_readers readers,
                   struct err *err)
 {
-    bool good;
+    struct output output;
 
-    if (is_stdout(path))
-        good = write_and_flush(stdout, bytes);
-    else
-        good = is_special(path) ? write_special(path, bytes) : write_aside(path, bytes, readers);
-    return good || fail(path, err);
+    output_init(&output, path, readers);
+    (void)output_add(&output, bytes);
+    return output_close(&output, true, err);
 }
 
 bool output_keep(const char *path, const struct buf *bytes, enum output_readers readers,

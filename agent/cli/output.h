@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 
@@ -22,6 +23,31 @@ enum output_readers {
  */
 MUST_CHECK bool output_write(const char *path, const struct buf *bytes, enum output_readers readers,
                              struct err *err);
+
+/* An output that is written in parts. */
+struct output {
+    const char *path; /* borrowed */
+    enum output_readers readers;
+    FILE *file;           /* owned, unless it is stdout; NULL: nothing was written yet */
+    char aside[PATH_MAX]; /* the file that takes the place of `path` when it is whole; "": none */
+    int error;            /* errno of the first failure; 0: none */
+};
+
+/* Makes it empty; opens nothing. */
+void output_init(struct output *output, const char *path, enum output_readers readers);
+
+/* Appends a part. False: it could not be written, as output_close will say. */
+bool output_add(struct output *output, const struct buf *bytes);
+
+/* The same, and empties `bytes`: a format_view's `drain`, whose context is a struct output. */
+bool output_drain(void *output, struct buf *bytes);
+
+/*
+ * Ends it. Not `whole`: a file is left as it was before.
+ *
+ * Errors: false; `err` says why a part could not be written.
+ */
+MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 
 /* The name of a file that output_keep writes. */
 struct output_kept {

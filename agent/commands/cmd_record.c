@@ -77,6 +77,7 @@ struct run {
     struct buf bytes;                   /* owned: a profile as it is written */
     struct record_sources sources;
     char path[PATH_BYTES];     /* where that profile goes */
+    struct output output;      /* of that profile */
     struct output_kept kept;   /* where it is until it is drawn */
     size_t written;            /* files */
     bool over;                 /* what was meant has ended, or cannot be sampled */
@@ -131,7 +132,9 @@ static enum pprof_rc write_format(struct run *run, const struct service *service
                                .period = (int64_t)service->period_ns,
                                .made_by = version_agent,
                                .source = record_sources_read,
-                               .ctx = &run->sources};
+                               .ctx = &run->sources,
+                               .drain = output_drain,
+                               .drain_ctx = &run->output};
     struct pprof_stacks *stacks;
     enum pprof_rc rc = pprof_stacks_new(service->profile, &stacks);
 
@@ -213,10 +216,13 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
 static bool write_recording(struct run *run, enum pprof_rc encoded)
 {
     struct err err = {""};
+    bool whole = encoded == PPROF_OK && output_add(&run->output, &run->bytes);
 
-    if (encoded != PPROF_OK)
+    if (!output_close(&run->output, whole, &err))
+        whole = false;
+    else if (encoded != PPROF_OK)
         err_set(&err, "encoding: %s", pprof_rc_text(encoded));
-    else if (output_write(run->path, &run->bytes, readers_of(run), &err)) {
+    if (whole) {
         if (run->kept.path[0])
             (void)unlink(run->kept.path);
         return true;
@@ -254,6 +260,7 @@ static void write_service_profile(void *ctx, const struct service *service, uint
     run->any = true;
     run->kept.path[0] = '\0';
     set_output_path(run, service);
+    output_init(&run->output, run->path, readers_of(run));
     encoded = run->request->mode_count > 0
                   ? encode_modes(run, service, now_ns)
                   : encode_recording(run, service, shown, service_types[shown].type, now_ns);

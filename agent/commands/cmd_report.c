@@ -69,6 +69,12 @@ struct request {
     char store_path[STORE_SIZE];
 };
 
+/* Where a report goes, and what of it is not there yet. */
+struct sink {
+    struct output file;
+    struct buf bytes; /* owned */
+};
+
 static bool wants_colour(const struct request *request)
 {
     const char *no_colour = getenv("NO_COLOR");
@@ -128,10 +134,40 @@ static struct source_reader *open_reported_source(const struct request *request,
     return NULL;
 }
 
+/* Who may read a report: not more than may read its profiles, and none of root's source files. */
+static enum output_readers readers_of_report(const struct request *request, bool is_private)
+{
+    const bool has_source =
+        request->source && request->format && request->format->shows_source && !request->no_source;
+
+    return geteuid() == 0 && (is_private || has_source) ? OUTPUT_OURS : OUTPUT_USUAL;
+}
+
+static void init_sink(struct sink *sink, const struct request *request, bool is_private)
+{
+    output_init(&sink->file, request->output, readers_of_report(request, is_private));
+    buf_init(&sink->bytes, OUTPUT_MAX);
+}
+
+/* Puts out the rest of what was made, or says why it was not. */
+static int finish_sink(struct sink *sink, enum pprof_rc rc)
+{
+    struct err err = {""};
+    bool good = rc == PPROF_OK && output_add(&sink->file, &sink->bytes);
+
+    buf_finish(&sink->bytes);
+    good = output_close(&sink->file, good, &err) && good;
+    if (!good)
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text[0] ? err.text : pprof_rc_text(rc));
+    else if (output_is_file(sink->file.path))
+        (void)fprintf(stderr, "pystrobe: wrote %s\n", sink->file.path);
+    return good ? EXIT_OK : EXIT_FAILED;
+}
+
 /* Appends the profile in the format that is asked for; `base`: as in struct format_view. */
 static enum pprof_rc add_format(const struct request *request, const struct report_sum *sum,
                                 const struct pprof *profile, size_t base, const char *title,
-                                struct buf *out)
+                                struct sink *sink)
 {
     struct source_reader *reader = open_reported_source(request, sum->is_others);
     struct format_view view = {.profile = profile,
@@ -143,45 +179,20 @@ static enum pprof_rc add_format(const struct request *request, const struct repo
                                .period = sum->period,
                                .made_by = version_agent,
                                .source = reader ? read_reported_source : NULL,
-                               .ctx = reader};
+                               .ctx = reader,
+                               .drain = output_drain,
+                               .drain_ctx = &sink->file};
     struct pprof_stacks *stacks;
     enum pprof_rc rc = pprof_stacks_new(profile, &stacks);
 
     if (rc == PPROF_OK) {
         view.stacks = stacks;
-        rc = request->format->write(&view, out);
+        rc = request->format->write(&view, &sink->bytes);
         pprof_stacks_free(stacks);
         source_reader_explain(reader);
     }
     source_reader_end(reader);
     return rc;
-}
-
-/* Who may read a report: not more than may read its profiles, and none of root's source files. */
-static enum output_readers readers_of_report(const struct request *request, bool is_private)
-{
-    const bool has_source =
-        request->source && request->format && request->format->shows_source && !request->no_source;
-
-    return geteuid() == 0 && (is_private || has_source) ? OUTPUT_OURS : OUTPUT_USUAL;
-}
-
-/* Puts out what was made, or says why it was not. */
-static int output_report(const struct request *request, bool is_private, enum pprof_rc rc,
-                         const struct buf *out)
-{
-    const enum output_readers readers = readers_of_report(request, is_private);
-    struct err err = {""};
-
-    if (rc != PPROF_OK)
-        err_set(&err, "%s", pprof_rc_text(rc));
-    if (rc == PPROF_OK && output_write(request->output, out, readers, &err)) {
-        if (output_is_file(request->output))
-            (void)fprintf(stderr, "pystrobe: wrote %s\n", request->output);
-        return EXIT_OK;
-    }
-    (void)fprintf(stderr, "pystrobe: %s\n", err.text);
-    return EXIT_FAILED;
 }
 
 static void say_no_value(const struct report_sum *sum)
@@ -200,29 +211,35 @@ static void name_report(const struct request *request, char **paths, size_t coun
                    !request->wants_store && count > 1 ? " and others" : "");
 }
 
+/* Puts out a sum that has a profile. */
+static int report_added(const struct request *request, const struct report_sum *sum,
+                        const char *title)
+{
+    struct sink sink;
+    enum pprof_rc rc;
+
+    init_sink(&sink, request, sum->is_private);
+    if (request->format)
+        rc = add_format(request, sum, sum->profile, FORMAT_NO_BASE, title, &sink);
+    else
+        rc = add_top_functions(request, sum, &sink.bytes);
+    return finish_sink(&sink, rc);
+}
+
 static int report_profiles(const struct request *request, char **paths, size_t count)
 {
     struct report_sum sum;
     char title[TITLE_SIZE];
     int status = EXIT_OK;
-    struct buf out;
 
     report_sum_init(&sum, request->type);
     for (size_t i = 0; i < count; i++)
         if (!report_sum_add(&sum, paths[i], request->wants_store))
             status = EXIT_FAILED;
     say_no_value(&sum);
-    buf_init(&out, OUTPUT_MAX);
     name_report(request, paths, count, title);
-    if (!sum.profile)
+    if (!sum.profile || report_added(request, &sum, title) != EXIT_OK)
         status = EXIT_FAILED;
-    else if (output_report(request, sum.is_private,
-                           request->format
-                               ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
-                               : add_top_functions(request, &sum, &out),
-                           &out) != EXIT_OK)
-        status = EXIT_FAILED;
-    buf_finish(&out);
     report_sum_finish(&sum);
     return status;
 }
@@ -243,22 +260,22 @@ static int report_difference(const struct request *request, struct report_sum su
 {
     struct pprof *profile = NULL;
     char title[2 * TITLE_SIZE + 2];
-    struct buf out, scale;
+    struct buf scale;
+    struct sink sink;
     enum pprof_rc rc = report_sum_difference(&sums[1], &sums[0], &profile);
     int status;
 
-    buf_init(&out, OUTPUT_MAX);
+    init_sink(&sink, request, sums[0].is_private || sums[1].is_private);
     buf_init(&scale, TITLE_SIZE);
     report_sum_explain_scale(&sums[1], &sums[0], &scale);
     (void)snprintf(title, sizeof(title), "%s%s%s", of, scale.size ? "; " : "", buf_text(&scale));
     if (rc == PPROF_OK && request->format)
-        rc = add_format(request, &sums[1], profile, 1, title, &out);
+        rc = add_format(request, &sums[1], profile, 1, title, &sink);
     else if (rc == PPROF_OK)
-        rc = add_changes_table(request, profile, &sums[1], buf_text(&scale), &out);
+        rc = add_changes_table(request, profile, &sums[1], buf_text(&scale), &sink.bytes);
     if (scale.size && request->format)
         (void)fprintf(stderr, "pystrobe: %s\n", buf_text(&scale));
-    status = output_report(request, sums[0].is_private || sums[1].is_private, rc, &out);
-    buf_finish(&out);
+    status = finish_sink(&sink, rc);
     buf_finish(&scale);
     pprof_free(profile);
     return status;

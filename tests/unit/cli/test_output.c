@@ -186,6 +186,31 @@ static void a_recording_is_kept_under_a_name_of_its_own(void **state)
     buf_finish(&bytes);
 }
 
+static void a_file_in_parts_takes_its_place_when_it_is_whole(void **state)
+{
+    const char *path = in_folder("parts.jsonl");
+    struct output output;
+    struct err err = {""};
+    struct buf bytes;
+
+    (void)state;
+    assert_true(put(path, "before", &err));
+    buf_init(&bytes, 16);
+    for (int whole = 0; whole < 2; whole++) {
+        output_init(&output, path, OUTPUT_USUAL);
+        buf_add_str(&bytes, "one ");
+        assert_true(output_drain(&output, &bytes));
+        assert_int_equal(bytes.size, 0);
+        buf_add_str(&bytes, "two");
+        assert_true(output_drain(&output, &bytes));
+        assert_string_equal(read_text(path), "before");
+        assert_true(output_close(&output, whole, &err));
+        assert_string_equal(read_text(path), whole ? "one two" : "before");
+        assert_int_equal(access(output.aside, F_OK), -1);
+    }
+    buf_finish(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_tells_of_others_is_for_us_alone),
         cmocka_unit_test(a_link_beside_the_file_is_not_followed),
         cmocka_unit_test(a_recording_is_kept_under_a_name_of_its_own),
+        cmocka_unit_test(a_file_in_parts_takes_its_place_when_it_is_whole),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -137,6 +137,61 @@ static void speedscope_has_no_stack_that_its_recursion_does_not_take(void **stat
     pprof_free(p);
 }
 
+/* Counts what it takes. */
+static bool count_drained(void *count, struct buf *out)
+{
+    *(size_t *)count += out->size;
+    buf_reset(out);
+    return true;
+}
+
+static bool drain_nothing(void *count, struct buf *out)
+{
+    (void)count;
+    (void)out;
+    return false;
+}
+
+static void lines_are_given_out_before_all_are_written(void **state)
+{
+    enum { STACKS = 10000, ROOM = 300 << 10 };
+    const int32_t line = 1;
+    struct pprof *p = format_profile("");
+    struct pprof_stacks *stacks;
+    char text[40];
+    const char *name = text;
+    size_t drained = 0;
+    struct format_view view = {.profile = p,
+                               .type = 2,
+                               .base = FORMAT_NO_BASE,
+                               .title = "",
+                               .made_by = "",
+                               .drain_ctx = &drained};
+    struct buf out;
+
+    (void)state;
+    for (size_t i = 0; i < STACKS; i++) {
+        (void)snprintf(text, sizeof(text), "a_function_number_%zu", i);
+        format_row(p, &name, &line, 1, "/srv/app.py", 1);
+    }
+    view.stacks = stacks = format_stacks(p);
+    buf_init(&out, ROOM);
+
+    view.drain = count_drained;
+    assert_int_equal(format_named("jsonl")->write(&view, &out), PPROF_OK);
+    assert_true(drained + out.size > ROOM);
+    drained = 0;
+    buf_reset(&out);
+    assert_int_equal(format_named("collapsed")->write(&view, &out), PPROF_OK);
+    assert_true(drained + out.size > ROOM);
+    view.drain = drain_nothing;
+    assert_int_equal(format_named("jsonl")->write(&view, &out), PPROF_FULL);
+
+    buf_finish(&out);
+    pprof_stacks_free(stacks);
+    pprof_free(p);
+}
+
 static void gecko_has_a_thread_for_each_that_labels_tell_apart(void **state)
 {
     struct pprof *p = format_profile("01");
@@ -338,6 +393,7 @@ int main(void)
         cmocka_unit_test(json_lines_have_all_values_and_labels),
         cmocka_unit_test(the_tree_is_indented_with_the_largest_call_first),
         cmocka_unit_test(speedscope_has_a_profile_for_each_value),
+        cmocka_unit_test(lines_are_given_out_before_all_are_written),
         cmocka_unit_test(speedscope_has_no_stack_that_its_recursion_does_not_take),
         cmocka_unit_test(gecko_has_a_thread_for_each_that_labels_tell_apart),
         cmocka_unit_test(gecko_knows_the_names_that_a_pyroscope_is_sent),
