@@ -25,6 +25,7 @@ struct client {
     uint64_t deadline_ns;
     char request[CONTROL_REQUEST_MAX];
     size_t size;
+    bool may_order; /* not only ask */
     bool waits;     /* for the main loop to answer */
     bool answering; /* `answer` is being sent */
     struct buf answer;
@@ -123,6 +124,8 @@ static void handle_request(struct control *control, struct client *client, size_
         answer_text(client, false, err.text);
     else if (request.kind < CONTROL_RELOAD)
         answer_status(control, client, request.kind);
+    else if (!client->may_order)
+        answer_text(client, false, "only root and the user that the agent runs as may do that");
     else
         post_request(control, client, &request);
 }
@@ -165,16 +168,20 @@ static void accept_client(struct control *control)
 {
     struct client *client = control->clients;
     int fd = accept4(control->sock.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    enum control_access access = CONTROL_ACCESS_NONE;
 
     if (fd < 0)
         return;
     while (client < control->clients + CONTROL_CLIENTS && client->fd >= 0)
         client++;
-    if (client == control->clients + CONTROL_CLIENTS || !control_socket_may(fd)) {
+    if (client < control->clients + CONTROL_CLIENTS)
+        access = control_socket_access(fd);
+    if (access == CONTROL_ACCESS_NONE) {
         (void)close(fd);
         return;
     }
     client->fd = fd;
+    client->may_order = access == CONTROL_ACCESS_ALL;
     client->deadline_ns = clock_mono_ns() + CLIENT_NS;
 }
 
@@ -278,7 +285,7 @@ struct control *control_open(const char *path, struct state_share *share, int si
         err_set(err, "out of memory");
         return NULL;
     }
-    if (!control_socket_open(&control->sock, path, err)) {
+    if (!control_socket_open(&control->sock, path, CONTROL_SOCKET_GROUP, err)) {
         free(control);
         return NULL;
     }

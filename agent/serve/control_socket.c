@@ -12,29 +12,35 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 16 };
+#include "agent/host/denied.h"
+
+enum { BACKLOG = 16, GROUPS_MAX = 1024 };
 
 static bool set_socket_address(const char *path, struct sockaddr_un *out, struct err *err)
 {
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (path[0] != '/' || strlen(path) >= sizeof(out->sun_path)) {
-        err_set(err, "%s: must be an absolute path of up to %zu bytes", path,
-                sizeof(out->sun_path) - 1);
+    if (strlen(path) >= sizeof(out->sun_path)) {
+        err_set(err, "%s: is longer than %zu bytes", path, sizeof(out->sun_path) - 1);
         return false;
     }
     (void)snprintf(out->sun_path, sizeof(out->sun_path), "%s", path);
     return true;
 }
 
-/* Makes the folder that the path is in, if it is absent: /run is empty after each boot. */
-static void make_folder(const char *path)
+/* Makes the folder that the path is in, if it is absent: /run is empty after each boot. Gives the
+ * mode that a socket for the group has there. */
+static mode_t make_folder(const char *path)
 {
     char folder[sizeof(((struct control_socket *)NULL)->path)];
     const char *slash = strrchr(path, '/');
+    struct stat info;
 
     (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
     if (folder[0])
         (void)mkdir(folder, 0755); /* if that fails, opening the lock says why */
+    return stat(folder, &info) == 0 && (info.st_mode & 0777) == 0750 && info.st_gid == getegid()
+               ? 0660
+               : 0600;
 }
 
 /* Holds the path for this agent: the kernel gives it free when it ends, however it ends. */
@@ -76,41 +82,57 @@ static bool remove_stale(const char *path, struct err *err)
 }
 
 static bool listen_at_socket_path(struct control_socket *sock, const struct sockaddr_un *address,
-                                  struct err *err)
+                                  mode_t mode, struct err *err)
 {
     sock->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* The mode of the socket is that of the file which bind makes: it is never open to others. */
-    if (sock->fd >= 0 && fchmod(sock->fd, 0600) == 0 &&
+    if (sock->fd >= 0 && fchmod(sock->fd, mode & 0600) == 0 &&
         bind(sock->fd, (const struct sockaddr *)address, sizeof(*address)) == 0) {
-        if (chmod(sock->path, 0600) == 0 && listen(sock->fd, BACKLOG) == 0)
+        if (chmod(sock->path, mode) == 0 && listen(sock->fd, BACKLOG) == 0)
             return true;
     }
     err_set(err, "%s: %s", sock->path, strerror(errno));
     return false;
 }
 
-bool control_socket_open(struct control_socket *out, const char *path, struct err *err)
+bool control_socket_open(struct control_socket *out, const char *path, enum control_socket_for whom,
+                         struct err *err)
 {
     struct sockaddr_un address;
+    mode_t mode;
 
     *out = (struct control_socket){.fd = -1, .lock_fd = -1};
     if (!set_socket_address(path, &address, err))
         return false;
     (void)snprintf(out->path, sizeof(out->path), "%s", path);
-    make_folder(path);
-    if (lock_path(out, err) && remove_stale(path, err) && listen_at_socket_path(out, &address, err))
+    mode = make_folder(path);
+    if (whom == CONTROL_SOCKET_OWNER)
+        mode = 0600;
+    if (lock_path(out, err) && remove_stale(path, err) &&
+        listen_at_socket_path(out, &address, mode, err))
         return true;
     control_socket_close(out);
     return false;
 }
 
-bool control_socket_may(int fd)
+enum control_access control_socket_access(int fd)
 {
     struct ucred peer;
-    socklen_t size = sizeof(peer);
+    gid_t groups[GROUPS_MAX];
+    socklen_t size = sizeof(peer), groups_size = sizeof(groups);
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == 0 || peer.uid == geteuid());
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return CONTROL_ACCESS_NONE;
+    if (peer.uid == 0 || peer.uid == geteuid())
+        return CONTROL_ACCESS_ALL;
+    if (peer.gid == getegid())
+        return CONTROL_ACCESS_ASK;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &groups_size) != 0)
+        return CONTROL_ACCESS_NONE;
+    for (size_t i = 0; i < groups_size / sizeof(groups[0]); i++)
+        if (groups[i] == getegid())
+            return CONTROL_ACCESS_ASK;
+    return CONTROL_ACCESS_NONE;
 }
 
 void control_socket_close(struct control_socket *sock)
@@ -127,6 +149,7 @@ void control_socket_close(struct control_socket *sock)
 int control_socket_connect(const char *path, struct err *err)
 {
     struct sockaddr_un address;
+    char text[DENIED_TEXT_MAX];
     int fd, cause;
 
     if (!set_socket_address(path, &address, err))
@@ -140,6 +163,6 @@ int control_socket_connect(const char *path, struct err *err)
     if (cause == ENOENT || cause == ECONNREFUSED)
         err_set(err, "no agent listens at %s; is one running, with control = %s?", path, path);
     else
-        err_set(err, "%s: %s", path, strerror(cause));
+        err_set(err, "%s: %s", path, denied_text(path, cause, text));
     return -1;
 }

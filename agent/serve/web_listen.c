@@ -44,7 +44,7 @@ bool web_listen_open(struct web_listen *out, const char *listen, struct err *err
         return false;
     if (where.is_path) {
         out->exposure = WEB_FILE;
-        if (control_socket_open(&out->sock, listen, err))
+        if (control_socket_open(&out->sock, listen, CONTROL_SOCKET_OWNER, err))
             out->fd = out->sock.fd;
     } else {
         out->exposure = where.is_loopback ? WEB_LOOPBACK : WEB_ANYWHERE;

@@ -3,6 +3,7 @@
 
 import json
 import socket
+import subprocess
 
 import live
 
@@ -62,6 +63,15 @@ def test_status_tells_what_is_sampled_and_burst_raises_its_rate(pystrobe, agent,
     assert str(pid) in text and "shop" in text and "200Hz (burst)" in text
     assert run.stop()[0] == 0
     assert not (tmp_path / "control.sock").exists()
+
+
+def test_a_relative_socket_is_found(pystrobe, agent, tmp_path):
+    run = agent(ini_of(tmp_path))
+    live.wait_until(lambda: status(pystrobe, tmp_path), "the socket", 0.2)
+
+    with pystrobe.start("status", "--socket", "control.sock", cwd=tmp_path, stdout=subprocess.DEVNULL) as asked:
+        assert asked.wait(live.DEADLINE_S) == 0
+    run.stop()
 
 
 def test_clients_that_hang_hold_up_neither_the_others_nor_the_end(pystrobe, agent, tmp_path):

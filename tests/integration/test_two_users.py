@@ -203,3 +203,23 @@ def test_children_that_cannot_be_read_are_named(open_pystrobe, open_folder, word
     assert "not sampled: process %d (" % child in told and "not dumpable" in told
     if words[0] == "record":
         assert "of CPU of what could be read, " in told
+
+
+def test_members_of_the_agents_group_may_ask_and_give_no_orders(open_pystrobe, service, shared):
+    shared.chmod(0o750)  # as the unit has its RuntimeDirectory=
+    socket, group = shared / "c.sock", "--groups=%d" % NOBODY_ID
+    run = service("[agent]\ncontrol = %s\n[exporter x]\ntype = store\npath = %s/store\n" % (socket, shared), CAPABLE)
+    run.wait_for_line("started")
+
+    def ask(groups, *words):
+        return subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", groups, *open_pystrobe.words,
+                               open_pystrobe.path, *words, "--socket", socket], cwd="/", capture_output=True, text=True,
+                              timeout=live.DEADLINE_S)
+
+    told = live.wait_until(lambda: [done for done in [ask(group, "status")] if done.returncode == 0], "an answer")[0]
+    order, stranger = ask(group, "reload"), ask("--clear-groups", "status")
+
+    assert "store" in told.stdout
+    assert order.returncode == 1 and "only root and the user that the agent runs as may do that" in order.stderr
+    assert stranger.returncode == 69 and "a directory above it belongs to nobody; run this as root or as that user, " \
+        "or join its group: usermod -aG nogroup USER" in stranger.stderr
