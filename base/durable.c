@@ -44,6 +44,16 @@ static void give_away(int fd, int at, const char *above)
         errno = 0; /* it can be used all the same, if by root alone */
 }
 
+/* What is in the directory of a group (mode 0750, as the service's) is for that group to read. */
+static void open_to_group(int fd, int at, const char *above)
+{
+    struct stat made, place;
+
+    if (fstat(fd, &made) == 0 && fstatat(at, above, &place, 0) == 0 &&
+        (place.st_mode & 0777) == 0750 && made.st_gid == place.st_gid)
+        (void)fchmod(fd, S_ISDIR(made.st_mode) ? 0750 : 0640); /* its owner can read it anyway */
+}
+
 void durable_give(int fd, int dir)
 {
     give_away(fd, dir, ".");
@@ -57,6 +67,7 @@ static bool write_and_name(int dir, int fd, const char *aside, const char *name,
 
     (void)flock(fd, LOCK_EX | LOCK_NB); /* without it, a scan elsewhere costs one more try */
     durable_give(fd, dir);
+    open_to_group(fd, dir, ".");
     for (size_t i = 0; written && i < count; i++)
         written = write_all_to_fd(fd, parts[i].bytes, parts[i].size);
     return written && fsync(fd) == 0 && renameat(dir, aside, dir, name) == 0 && durable_sync(dir);
@@ -104,6 +115,7 @@ bool durable_make_folder(int dir, const char *name)
     if (fd < 0)
         return true;
     give_away(fd, fd, "..");
+    open_to_group(fd, fd, "..");
     (void)close(fd);
     return true;
 }

@@ -4,6 +4,8 @@
  *
  * Owner:   what root makes gets the owner and group of the directory that it is in, so that root
  *          may share a directory with the user that it belongs to. What was there keeps its owner.
+ * Mode:    closed to others. In a directory of mode 0750 its group may read what is made there with
+ *          that group: 0640, and 0750 for directories.
  * Threads: functions of their arguments alone.
  */
 #ifndef BASE_DURABLE_H
@@ -21,7 +23,7 @@ struct durable_part {
 };
 
 /*
- * Writes the parts into the new file `aside` (mode 0600), makes them durable and gives the file
+ * Writes the parts into the new file `aside` (mode as above), makes them durable and gives the file
  * its `name`, all in the open directory `dir`. While the file lies aside it is locked, so that
  * one that nobody has locked is left over from a crash.
  *
@@ -43,7 +45,7 @@ void durable_remove_leftover(int dir, const char *aside);
  */
 void durable_give(int fd, int dir);
 
-/* Makes a directory (0700) in an open one. False and errno. */
+/* Makes a directory (mode as above) in an open one. False and errno. */
 MUST_CHECK bool durable_make_folder(int dir, const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/host/denied.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/time_units.h"
@@ -65,12 +66,16 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
 {
     DIR *dir = opendir(path);
     const struct dirent *entry;
-    char below[4096];
+    char below[4096], text[DENIED_TEXT_MAX];
+    int cause;
     bool good = true;
     size_t shut;
 
     if (!dir) {
-        err_set(err, "%s: %s", path, strerror(errno));
+        cause = errno;
+        err_set(err, "%s: %s", path,
+                files->explains ? denied_text(path, cause, text) : strerror(cause));
+        errno = cause;
         files->shut += errno == ENOENT ? 0 : 1;
         return !services && errno == ENOENT; /* the store lets go of empty folders */
     }
@@ -130,6 +135,7 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
     bool good;
 
     set_since(files, since_ns);
+    files->explains = true;
     if (service && !service_folder(service, folder)) {
         err_set(err, "'%s' can be no service's name", service);
         return false;

@@ -19,7 +19,8 @@ struct report_files {
     char **paths; /* owned, each */
     size_t count;
     size_t capacity;
-    size_t shut; /* folders that could not be read, and were named on the standard error */
+    size_t shut;   /* folders that could not be read, and were named on the standard error */
+    bool explains; /* whose it is that could not be read; set by report_files_of_store */
     /* Names before the one are too old, from the other on too new. */
     char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };

@@ -145,7 +145,8 @@ def test_a_report_lists_what_it_can_and_names_the_rest(open_pystrobe, shared):
 
     assert recorded.returncode == 0
     assert done.returncode == 1 and "<module>" in done.stdout
-    assert done.stderr == "pystrobe: left out: %s/busy: Permission denied\n" % shared
+    assert done.stderr == ("pystrobe: left out: %s/busy: Permission denied, because it belongs to root; run this as "
+                           "root\n" % shared)
 
 
 def test_what_the_spool_has_of_somebody_else_is_told_once_and_counted(open_pystrobe, service, shared):
@@ -223,3 +224,22 @@ def test_members_of_the_agents_group_may_ask_and_give_no_orders(open_pystrobe, s
     assert order.returncode == 1 and "only root and the user that the agent runs as may do that" in order.stderr
     assert stranger.returncode == 69 and "a directory above it belongs to nobody; run this as root or as that user, " \
         "or join its group: usermod -aG nogroup USER" in stranger.stderr
+
+
+def test_members_of_the_agents_group_may_read_its_store(open_pystrobe, shared):
+    shared.chmod(0o750)  # as the unit has its StateDirectory=
+    store = shared / "store"
+    recorded = open_pystrobe.run("exec", "--store", store, "-n", "fine", "-r", "100", "--", PYTHON, "-c", BUSY % 0.5)
+
+    def report(groups):
+        return subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", groups, *open_pystrobe.words,
+                               open_pystrobe.path, "report", "--store", store], cwd="/", capture_output=True, text=True,
+                              timeout=live.DEADLINE_S)
+
+    member, stranger = report("--groups=%d" % NOBODY_ID), report("--clear-groups")
+
+    assert recorded.returncode == 0
+    assert (member.returncode, member.stderr) == (0, "") and "<module>" in member.stdout
+    assert stranger.returncode != 0
+    assert "a directory above it belongs to nobody; run this as root or as that user, or join its group: usermod -aG " \
+        "nogroup USER" in stranger.stderr

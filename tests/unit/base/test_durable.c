@@ -53,6 +53,29 @@ static void files_and_folders_that_root_makes_get_the_owner_of_their_directory(v
     must_belong_to("folder", OWNER, GROUP);
 }
 
+static void what_is_in_the_directory_of_a_group_may_be_read_by_it(void **state)
+{
+    const struct durable_part part = {"x", 1};
+    int dir = open_tree();
+    struct stat info;
+
+    (void)state;
+    assert_int_equal(fchown(dir, geteuid(), getegid()), 0);
+    assert_int_equal(fchmod(dir, 0750), 0);
+    assert_true(durable_write(dir, "aside", "file", &part, 1));
+    assert_true(durable_make_folder(dir, "folder"));
+    assert_int_equal(fchmod(dir, 0755), 0);
+    assert_true(durable_make_folder(dir, "closed"));
+    (void)close(dir);
+
+    assert_int_equal(lstat(tree_path("file"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+    assert_int_equal(lstat(tree_path("folder"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0750);
+    assert_int_equal(lstat(tree_path("closed"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+}
+
 static void what_was_there_keeps_its_owner(void **state)
 {
     int dir = open_tree();
@@ -97,6 +120,7 @@ int main(void)
 #define IN_FOREIGN_TREE(test) cmocka_unit_test_setup_teardown(test, make_foreign_tree, tree_remove)
     const struct CMUnitTest tests[] = {
         IN_FOREIGN_TREE(files_and_folders_that_root_makes_get_the_owner_of_their_directory),
+        IN_FOREIGN_TREE(what_is_in_the_directory_of_a_group_may_be_read_by_it),
         IN_FOREIGN_TREE(what_was_there_keeps_its_owner),
         IN_FOREIGN_TREE(what_is_not_roots_alone_is_not_given_away),
     };
