@@ -337,11 +337,25 @@ static bool has_command_ended(void)
     return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
 }
 
+/* Says to a user at a terminal in which stores the profiles are. */
+static void say_where(const struct run *run, uint64_t profiles)
+{
+    const struct exporter_settings *exporter = run->conf->exporters;
+
+    if (profiles == 0 || !isatty(STDERR_FILENO))
+        return;
+    for (; exporter < run->conf->exporters + run->conf->exporter_count; exporter++)
+        if (exporter->type->is_store)
+            (void)fprintf(stderr, "pystrobe: the profiles are in %s: pystrobe report --store %s\n",
+                          exporter->path, exporter->path);
+}
+
 /* Profiles the command, in a process beside it. */
 static int profile(void *ctx, const struct exec_profiler *profiler)
 {
     struct run run = {.request = ctx, .profiler = profiler};
     int status = read_exec_conf(run.request, &run.conf);
+    uint64_t profiles;
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (status == EXIT_OK && has_command_ended()) {
@@ -358,9 +372,12 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
         log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
         status = EXIT_FAILED;
     }
-    if (run.ships)
+    if (run.ships) {
+        profiles = run.publisher.profiles;
         run.hangs =
             !publisher_close(&run.publisher, clock_mono_ns() + run.conf->agent.stop_timeout_ns);
+        say_where(&run, profiles);
+    }
     supervisor_free(run.supervisor);
     engine_free(run.engine);
     matcher_free(run.matcher);

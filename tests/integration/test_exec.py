@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -65,6 +66,19 @@ def test_standard_streams_are_the_commands_own(pystrobe, tmp_path):
                           input="through\n", capture_output=True, text=True, timeout=live.DEADLINE_S)
 
     assert (done.stdout, done.stderr) == ("through\n", "")
+
+
+def test_on_a_terminal_it_says_once_where_the_profiles_are(pystrobe, tmp_path):
+    store = tmp_path / "store"
+    ours, its = os.openpty()
+    process = pystrobe.start("exec", "--store", store, "-r", "100", "--", sys.executable, "-c",
+                             "import time\nwhile time.process_time() < 0.5: sum(range(1000))", stderr=its)
+    os.close(its)
+
+    assert process.wait(live.DEADLINE_S) == 0
+    said = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert said == "pystrobe: the profiles are in %s: pystrobe report --store %s\r\n" % (store, store)
 
 
 VIEW = """

@@ -143,7 +143,7 @@ static void leaves_descriptors_to_those_that_are_sampled(void **state)
     assert_int_equal(put_off_pid, getppid());
     assert_int_equal(put_off_rc, CPY_NOMEM);
     assert_non_null(strstr(put_off_why.text, ": no file descriptors left: "));
-    assert_non_null(strstr(put_off_why.text, ", with 1 processes sampled"));
+    assert_non_null(strstr(put_off_why.text, ", with 1 process sampled"));
     assert_int_equal(e->stats.sampling, 1);
     engine_free(e);
 }

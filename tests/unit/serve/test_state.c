@@ -27,6 +27,8 @@ static struct state *make_state(void)
                                       .used_memory_bytes = 12 << 20,
                                       .used_opening_cpu = 0.003,
                                       .slowed = 2,
+                                      .slowest_hz = 4.6,
+                                      .wanted_cpu = 0.041,
                                       .left_out = 3};
     s->spool = (struct delivery_spool_stats){.on = true,
                                              .failing = true,
@@ -80,7 +82,9 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
     assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
     assert_non_null(strstr(text, "the disk FAILS"));
-    assert_non_null(strstr(text, "2 targets slowed, 3 targets left out so far"));
+    assert_non_null(strstr(text, ", 3 targets left out so far\n"
+                                 "          2 sampled less often than asked for, as low as 4.6Hz, "
+                                 "by max_cpu = 1%: would take 4.1%\n"));
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
     assert_non_null(strstr(text, "and 1 more\n"));
