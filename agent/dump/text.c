@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - a dump for people; all foreign text goes through escape.h. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/dump/dump.h"
@@ -98,15 +99,27 @@ static bool is_same_call(const struct cpy_frame *one, const struct cpy_frame *ot
            one->end_column == other->end_column && one->opcode == other->opcode;
 }
 
-/* True if the threads share one stack in the text. */
-static bool is_together(const struct dump *dump, const struct cpy_thread *one,
-                        const struct cpy_thread *other)
+static uint64_t mix(uint64_t sum, uint64_t value)
 {
-    if (one == other)
-        return true;
-    if (dump->each_thread || one->interpreter != other->interpreter ||
-        one->status != other->status || one->torn != other->torn || one->cut != other->cut ||
-        one->depth != other->depth || (one->tid == 0) != (other->tid == 0))
+    return (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* A number that is the same for threads that are together. */
+static uint64_t hash_thread(const struct cpy_thread *thread)
+{
+    uint64_t sum = mix(mix((uint64_t)thread->interpreter, thread->status), thread->depth);
+
+    for (uint32_t i = 0; i < thread->depth; i++)
+        sum = mix(mix(sum, (uintptr_t)thread->frames[i].code), (uint32_t)thread->frames[i].line);
+    return sum;
+}
+
+/* True if the threads share one stack in the text. */
+static bool is_together(const struct cpy_thread *one, const struct cpy_thread *other)
+{
+    if (one->interpreter != other->interpreter || one->status != other->status ||
+        one->torn != other->torn || one->cut != other->cut || one->depth != other->depth ||
+        (one->tid == 0) != (other->tid == 0))
         return false;
     for (uint32_t i = 0; i < one->depth; i++)
         if (!is_same_call(&one->frames[i], &other->frames[i]))
@@ -114,14 +127,46 @@ static bool is_together(const struct dump *dump, const struct cpy_thread *one,
     return true;
 }
 
+/*
+ * Gives for each thread the index of the first one with its stack, in an array that the caller
+ * frees; NULL: each is shown by itself. Many threads that differ in their last call only are told
+ * apart by their numbers.
+ */
+static uint32_t *group_threads(const struct dump *dump)
+{
+    const size_t count = dump->each_thread ? 0 : dump->thread_count;
+    uint32_t *firsts = malloc((count + 1) * sizeof(*firsts));
+    uint64_t *hashes = malloc((count + 1) * sizeof(*hashes));
+    size_t i, first;
+
+    for (i = 0; firsts && hashes && i < count; i++) {
+        hashes[i] = hash_thread(&dump->threads[i]);
+        first = 0;
+        while (first < i && (hashes[first] != hashes[i] ||
+                             !is_together(&dump->threads[first], &dump->threads[i])))
+            first++;
+        firsts[i] = (uint32_t)first;
+    }
+    free(hashes);
+    if (i > 0)
+        return firsts;
+    free(firsts);
+    return NULL;
+}
+
+static bool is_in_group(const uint32_t *firsts, size_t thread, size_t index)
+{
+    return firsts ? firsts[index] == firsts[thread] : index == thread;
+}
+
 /* The threads that share this one's stack: how many, and the first few by id and name. */
-static void add_thread_line(const struct dump *dump, const struct cpy_thread *thread,
+static void add_thread_line(const struct dump *dump, const uint32_t *firsts, size_t thread,
                             struct buf *out)
 {
     size_t i, count = 0, named = 0;
 
     for (i = 0; i < dump->thread_count; i++)
-        count += is_together(dump, thread, &dump->threads[i]);
+        count += is_in_group(firsts, thread, i);
     buf_add_str(out, "\n");
     paint(dump, out, BOLD);
     if (count > NAMED_MAX)
@@ -129,13 +174,13 @@ static void add_thread_line(const struct dump *dump, const struct cpy_thread *th
     else
         buf_add_str(out, count == 1 ? "Thread " : "Threads ");
     for (i = 0; i < dump->thread_count && named < NAMED_MAX; i++)
-        if (is_together(dump, thread, &dump->threads[i])) {
+        if (is_in_group(firsts, thread, i)) {
             buf_add_str(out, named++ > 0 ? ", " : "");
             add_thread_name(&dump->threads[i], out);
         }
     buf_add_str(out, count > NAMED_MAX ? ", ..." : "");
     paint(dump, out, PLAIN);
-    add_text_statuses(thread, out);
+    add_text_statuses(&dump->threads[thread], out);
     buf_add_str(out, "\n");
 }
 
@@ -247,10 +292,12 @@ static void add_text_frames(const struct dump *dump, const struct cpy_thread *th
     add_repeats(repeats, out);
 }
 
-static void add_text_thread(const struct dump *dump, const struct cpy_thread *thread,
+static void add_text_thread(const struct dump *dump, const uint32_t *firsts, size_t index,
                             struct buf *out)
 {
-    add_thread_line(dump, thread, out);
+    const struct cpy_thread *thread = &dump->threads[index];
+
+    add_thread_line(dump, firsts, index, out);
     if (thread->torn)
         buf_add_str(out, "    its stack did not hold still\n");
     else if (thread->depth == 0)
@@ -268,24 +315,18 @@ static bool goes_first(const struct dump *dump, size_t index)
     return !dump->each_thread && (dump->threads[index].status & CPY_STATUS_MAIN);
 }
 
-/* True if a thread before it has its stack, and is shown with it. */
-static bool is_shown_before(const struct dump *dump, size_t index)
-{
-    for (size_t i = 0; i < index; i++)
-        if (is_together(dump, &dump->threads[index], &dump->threads[i]))
-            return true;
-    return false;
-}
-
 void dump_text(const struct dump *dump, struct buf *out)
 {
+    uint32_t *firsts = group_threads(dump);
+
     add_process_line(dump, out);
     if (dump->thread_count == 0)
         buf_add_str(out, "\nNo thread is like that now.\n");
     for (size_t i = 0; i < dump->thread_count; i++)
         if (goes_first(dump, i))
-            add_text_thread(dump, &dump->threads[i], out);
+            add_text_thread(dump, firsts, i, out);
     for (size_t i = 0; i < dump->thread_count; i++)
-        if (!goes_first(dump, i) && !is_shown_before(dump, i))
-            add_text_thread(dump, &dump->threads[i], out);
+        if (!goes_first(dump, i) && (!firsts || firsts[i] == i))
+            add_text_thread(dump, firsts, i, out);
+    free(firsts);
 }
