@@ -18,12 +18,40 @@ _pystrobe_kind() { # program, command, option
     _pystrobe_options "$1" "$2" | grep -E -- "(^|, )$3([ ,=]|\$)" | grep -oE '[ =][A-Z]+' | head -n 1 | tr -d ' ='
 }
 
-_pystrobe_values() { # kind, what is typed
+# The words that an option takes: an error names them. Behind --help nothing is begun.
+_pystrobe_words() { # program, command, option
+    "$1" "$2" "$3" '' --help </dev/null 2>&1 | sed -n '1s/^pystrobe: .* is one of \(.*\), not .*/\1/p' | tr -d ,
+}
+
+# The formats of files.
+_pystrobe_formats() { # program
+    "$1" report --help 2>/dev/null | sed -n '/^Formats/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p'
+}
+
+# Processes that run a program called python, or that are called so.
+_pystrobe_pids() {
+    local entry
+    for entry in /proc/[0-9]*; do
+        [[ $(readlink "$entry/exe" 2>/dev/null) != *python* && $(cat "$entry/comm" 2>/dev/null) != *python* ]] || echo "${entry#/proc/}"
+    done
+}
+
+# The services that the agent samples now, if it runs.
+_pystrobe_services() { # program
+    "$1" status --json 2>/dev/null | grep -oE '"service": "[^"]+"' | cut -d '"' -f 4 | sort -u
+}
+
+_pystrobe_values() { # kind, what is typed, program, command, option
+    case $5 in
+    -f | --format) compgen -W "$(_pystrobe_formats "$3")" -- "$2" && return ;;
+    -S | --service) compgen -W "$(_pystrobe_services "$3")" -- "$2" && return ;;
+    esac
     case $1 in
     FILE | PATH) compgen -f -- "$2" ;;
     DIR) compgen -d -- "$2" ;;
-    PID) compgen -W "$(cd /proc && echo [0-9]*)" -- "$2" ;;
-    esac # others cannot be guessed
+    PID) compgen -W "$(_pystrobe_pids)" -- "$2" ;;
+    *) compgen -W "$(_pystrobe_words "$3" "$4" "$5")" -- "$2" ;;
+    esac
 }
 
 _pystrobe() {
@@ -44,7 +72,7 @@ _pystrobe() {
     done
     [[ $before != -?* ]] || kind=$(_pystrobe_kind "$program" "$command" "$before")
     if [[ -n $kind ]]; then
-        mapfile -t COMPREPLY < <(_pystrobe_values "$kind" "$word")
+        mapfile -t COMPREPLY < <(_pystrobe_values "$kind" "$word" "$program" "$command" "$before")
     elif [[ $word == -* ]]; then
         options=$(_pystrobe_options "$program" "$command" | grep -oE -- '--[a-z][a-z-]*|(^| )-[A-Za-z]')
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -19,6 +19,28 @@ function __pystrobe_options
     end
 end
 
+# What may stand behind the option that is typed last, if it is not a file.
+function __pystrobe_values
+    set -l words (commandline -opc)
+    set -l option $words[-1]
+    string match -q -- '-*' $option; or return
+    switch (string replace -r '^-+' '' -- $option)
+        case f format
+            pystrobe report --help | sed -n '/^Formats/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p'
+        case S service
+            pystrobe status --json 2>/dev/null | string match -ar '"service": "[^"]+"' | string split -f 4 '"' | sort -u
+        case p pid # of those that run a program called python, or are called so
+            for entry in (string match -r '^/proc/[0-9]+$' /proc/*)
+                if string match -q '*python*' -- (readlink $entry/exe 2>/dev/null) (cat $entry/comm 2>/dev/null)
+                    string replace /proc/ '' $entry
+                end
+            end
+        case '*' # an error names the words that it takes; behind --help nothing is begun
+            pystrobe $words[2] $option '' --help </dev/null 2>&1 |
+                sed -n '1s/^pystrobe: .* is one of \(.*\), not .*/\1/p' | string split ', '
+    end
+end
+
 # True before the second word is there: the command is.
 function __pystrobe_needs_command
     test (count (commandline -opc)) -eq 1
@@ -40,4 +62,5 @@ complete -c pystrobe -n __pystrobe_needs_command -f -a '(__pystrobe_commands)'
 complete -c pystrobe -n __pystrobe_needs_command -f -l help -d 'what there is'
 complete -c pystrobe -n __pystrobe_needs_command -f -l version -d 'which pystrobe this is'
 complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_options)'
+complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_values)'
 complete -c pystrobe -n __pystrobe_in_other_command -a '(__pystrobe_other_command)'

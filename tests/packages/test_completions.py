@@ -68,6 +68,19 @@ def test_offers_files_and_other_programs(offered):
     assert "cat" in offered("pystrobe exec -- ca")
 
 
+def test_offers_what_an_option_takes(offered):
+    sleeper = subprocess.Popen(["sleep", "100"])
+    try:
+        pids = offered("pystrobe dump --pid ")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert str(os.getpid()) in pids and str(sleeper.pid) not in pids
+    assert {"pprof", "flame", "speedscope"} <= offered("pystrobe report --format ")
+    assert {"wall", "cpu", "gil", "exception"} <= offered("pystrobe record --mode ")
+    assert {"process", "thread", "none"} <= offered("pystrobe record --split ")
+
+
 def drive_zsh(line):
     """What zsh prints when the line is typed and Tab pressed twice."""
     pid, terminal = pty.fork()
