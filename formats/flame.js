@@ -305,7 +305,7 @@ function setUp() {
   element("reset").addEventListener("click", () => zoom(0));
   element("flip").addEventListener("click", () => {
     state.flame = !state.flame;
-    element("flip").textContent = state.flame ? "Icicle: callers above" : "Flame: callers below";
+    element("flip").textContent = state.flame ? "Put callers above" : "Put callers below";
     draw();
   });
   graph.addEventListener("click", event => event.target.dataset.node && zoom(Number(event.target.dataset.node)));

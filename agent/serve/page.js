@@ -7,6 +7,9 @@ const view = {
   only: 0,                    // the process that the time line and the flame graph are of; 0: all
   span: [0, 0],               // the time line's whole time, UTC in milliseconds
   ends: [0, 1000],            // what is chosen of it, in thousandths
+  exact: null,                // the same as the address says it, UTC in milliseconds, until another choice
+  what: "",                   // the value that the address asks for, until there are values
+  sorts: new Map(),           // of tables by id: the column that rows are sorted by, and whether the largest is first
   kept: null,                 // a range to compare with
   folders: new Map(),         // of services in the store, as /api/services has them
   line: null,                 // the time line's points
@@ -28,6 +31,8 @@ function clock(ms) {
   return today ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
+const zone = () => "time of " + (Intl.DateTimeFormat().resolvedOptions().timeZone || "this browser");
+
 function span(ms) {
   const s = Math.round(ms / 1000);
   if (s < 120) return s + " s";
@@ -47,6 +52,33 @@ function setText(where, text) {
   if (where.textContent !== text) where.textContent = text;
 }
 
+// By what the cells show: numbers by size, whatever stands behind them, and all else as text.
+function sortRows(table, rows) {
+  const sort = view.sorts.get(table);
+  if (!sort) return;
+  const valueOf = row => {
+    const text = row.cells[sort.column].textContent, number = parseFloat(text.replace(/,/g, ""));
+    return /^\d{4}-|^\d\d:/.test(text) || Number.isNaN(number) ? text : number;
+  };
+  const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  rows.sort((a, b) => (sort.down ? -1 : 1) * compare(valueOf(a), valueOf(b)));
+}
+
+// A click on a heading sorts: numbers begin with the largest, names with the first; another click turns it over.
+function setUpSorting(table, draw) {
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = make("button", { type: "button", textContent: head.textContent });
+    button.addEventListener("click", () => {
+      const before = view.sorts.get(table.id);
+      view.sorts.set(table.id, { column, down: before && before.column === column ? !before.down : column > 0 });
+      for (const one of table.tHead.rows[0].cells) one.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", view.sorts.get(table.id).down ? "descending" : "ascending");
+      draw();
+    });
+    head.replaceChildren(button);
+  });
+}
+
 // Rows by key: those that stay keep their elements, so that a focus is not lost.
 function fillRows(body, items, keyOf, fill) {
   const before = new Map([...body.rows].map(row => [row.dataset.key, row]));
@@ -56,6 +88,7 @@ function fillRows(body, items, keyOf, fill) {
     fill(row, item);
     return row;
   });
+  sortRows(body.parentElement.id, rows);
   if (rows.length !== body.rows.length || rows.some((row, i) => row !== body.rows[i])) body.replaceChildren(...rows);
 }
 
@@ -142,7 +175,10 @@ function drawServices() {
   const names = listServices();
   fillRows(element("services").tBodies[0], names, name => name, (row, name) => {
     const targets = targetsOf(name), folder = folderOf(name);
-    const button = cellButton(row, 0, name, null, () => chooseService(name));
+    const button = cellButton(row, 0, name, null, () => {
+      view.exact = null;
+      chooseService(name);
+    });
     button.setAttribute("aria-current", String(name === view.service));
     setCells(row, 1, [targets.length, targets.filter(target => target.state === "sampled").length,
       ratesOf(targets),
@@ -152,7 +188,7 @@ function drawServices() {
     row.classList.toggle("gone", targets.length === 0);
   });
   if (!view.service && names.length) {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = takeAddress();
     chooseService(names.includes(wanted) ? wanted : names.find(name => folderOf(name)) || names[0]);
   }
 }
@@ -220,7 +256,35 @@ function drawExporters(state) {
 
 // --- The time line
 
-const rangeMs = () => view.ends.map(end => Math.round(view.span[0] + (view.span[1] - view.span[0]) * end / 1000));
+const rangeMs = () => view.exact || view.ends.map(end => Math.round(view.span[0] + (view.span[1] - view.span[0]) * end / 1000));
+
+// --- The address: whoever opens it sees the same service, range, value and search
+
+function keepAddress() {
+  const words = new URLSearchParams(), [from, to] = rangeMs(), what = element("what").value, search = element("search").value;
+  if (!view.service) return;
+  if (!element("follow").checked) Object.entries({ from, to }).forEach(([name, ms]) => words.set(name, new Date(ms).toISOString()));
+  if (what && what !== "cpu") words.set("value", what);
+  if (search) words.set("search", search);
+  if (element("compare").value === "before") words.set("compare", "before");
+  history.replaceState(null, "", "#" + encodeURIComponent(view.service) + (String(words) ? "?" + words : ""));
+}
+
+// Gives the service.
+function takeAddress() {
+  const [service, text] = location.hash.slice(1).split("?"), words = new URLSearchParams(text);
+  const exact = ["from", "to"].map(name => Date.parse(words.get(name)));
+  if (exact[0] < exact[1]) {
+    const windows = [...element("window").options].filter(option => option.value === "0" || Date.now() - exact[0] <= 1000 * option.value);
+    view.exact = exact;
+    element("window").value = windows[0].value;
+    element("follow").checked = false;
+  }
+  view.what = words.get("value") || "";
+  element("search").value = words.get("search") || "";
+  element("compare").value = words.get("compare") === "before" ? "before" : "";
+  return decodeURIComponent(service);
+}
 
 function drawRange() {
   const [from, to] = rangeMs();
@@ -254,21 +318,28 @@ function drawLine() {
       width: Math.max(0.6, Math.max(duration, step) * scale * 0.92), height }));
   }
   image.append(svg("rect", { class: "range", y: 0, height: 100 }));
+  const unit = chosen < 0 ? "" : view.line.types[chosen][1];
+  setText(element("axis"), top > 0 ? `the highest is ${unit === "nanoseconds" ? (top / 1e6).toPrecision(2) + " s" : count(Math.round(1000 * top)) + " " + unit} a second · ${clock(begin)} to ${clock(end)}, ${zone()}` : "");
   image.setAttribute("aria-label", `${element("what").value || "nothing"} of ${points.length} profiles, ${clock(begin)} to ${clock(end)}`);
   element("line").replaceChildren(image);
   drawRange();
 }
 
 function fillValues(types) {
-  const select = element("what"), before = select.value || "cpu";
+  const select = element("what"), before = view.what || select.value || "cpu";
   if ([...select.options].map(option => option.value).join() === types.map(([name]) => name).join()) return;
   select.replaceChildren(...types.map(([name]) => new Option(name, name)));
   select.value = types.some(([name]) => name === before) ? before : types.length ? types[0][0] : "";
+  view.what = "";
 }
 
 function chooseSpan(folder) {
   const seconds = Number(element("window").value);
   view.span = [seconds ? Date.now() - seconds * 1000 : folder.first_ms, Math.max(Date.now(), folder.last_ms + 1)];
+  if (view.exact) {
+    const [begin, end] = view.span, part = ms => Math.min(1000, Math.max(0, Math.round(1000 * (ms - begin) / (end - begin))));
+    view.ends = view.exact.map(part);
+  }
 }
 
 const whom = folder => ({ service: folder.folder, ...(view.only ? { pid: view.only } : {}) });
@@ -340,6 +411,7 @@ function aboutRead({ before, after, share }) {
 
 async function loadGraph() {
   const folder = folderOf(view.service), turn = ++view.turn, other = otherRange(), [from, to] = rangeMs();
+  keepAddress();
   if (!folder) return;
   const words = { ...whom(folder), from, to };
   if (other) Object.assign(words, { before_from: Math.max(0, other[0]), before_to: other[1], type: element("what").value });
@@ -442,7 +514,7 @@ function chooseService(name) {
   view.ends = [0, 1000];
   element("threads").hidden = true;
   element("chosen").hidden = false;
-  history.replaceState(null, "", "#" + encodeURIComponent(name));
+  keepAddress();
   document.querySelectorAll(".service").forEach(part => setText(part, name));
   drawServices();
   drawTargets();
@@ -450,6 +522,7 @@ function chooseService(name) {
 }
 
 function chooseEnds(a, b) {
+  view.exact = null;
   view.ends = [Math.min(a, b), Math.max(a, b)];
   if (view.ends[1] - view.ends[0] < 2) view.ends[1] = Math.min(1000, view.ends[0] + 2), view.ends[0] = view.ends[1] - 2;
   element("follow").checked = view.ends[0] === 0 && view.ends[1] === 1000;
@@ -480,6 +553,7 @@ function setUpLine() {
 
 function setUpChoices() {
   element("window").addEventListener("change", () => {
+    view.exact = null;
     view.ends = [0, 1000];
     guard(loadLine());
   });
@@ -495,7 +569,9 @@ function setUpChoices() {
     if (view.line) drawLine();
     if (element("compare").value) loadGraph();
     else chooseValue();
+    keepAddress();
   });
+  element("search").addEventListener("input", keepAddress);
   element("compare").addEventListener("change", loadGraph);
   element("keep").addEventListener("click", () => {
     const [option] = [...element("compare").options].filter(one => one.value === "kept");
@@ -533,7 +609,7 @@ async function takeStore() {
     view.folders = new Map();
   }
   drawServices();
-  if (view.service && element("follow").checked && (view.line || folderOf(view.service))) await loadLine();
+  if (view.service && (element("follow").checked || !view.line) && (view.line || folderOf(view.service))) await loadLine();
 }
 
 async function repeat(what, ms) {
@@ -546,6 +622,8 @@ async function repeat(what, ms) {
 
 setUpLine();
 setUpChoices();
+setUpSorting(element("services"), drawServices);
+setUpSorting(element("targets"), drawTargets);
 takeState().then(takeStore).catch(error => trouble(`The agent gives no answer: ${error.message}`)).finally(() => {
   pause(STATE_MS).then(() => repeat(takeState, STATE_MS));
   pause(STORE_MS).then(() => repeat(takeStore, STORE_MS));

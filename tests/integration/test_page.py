@@ -315,6 +315,47 @@ def test_a_browser_chooses_a_range_by_keys_and_compares(shop, tab):
     assert tab.problems == []
 
 
+@pytest.mark.long
+@needs_chromium
+def test_an_address_shows_somebody_else_the_same(shop, tab):
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 10, "profiles are kept", 0.3)
+    open_shop(tab, port)
+    tab.run("document.getElementById('from').value = 300; document.getElementById('from').dispatchEvent(new Event('input'));"
+            "document.getElementById('from').dispatchEvent(new Event('change'))")
+    change(tab, "what", "wall")
+    found = tab.run(SEARCH % "/^brew /")
+    tab.wait("location.hash.includes('value=wall') && location.hash.includes('search=')", "the address tells")
+    address, seen = tab.run("location.href"), tab.run(TEXT % "range")
+    assert re.search(r"#shop\?from=\d{4}-.*&to=\d{4}-", address), address
+
+    tab.open("about:blank")
+    tab.open(address)
+    tab.wait("document.querySelectorAll('#graph div').length > 5 && !document.getElementById('drawn').hidden", "a flame graph")
+    assert tab.run(TEXT % "range") == seen
+    assert tab.run("document.getElementById('what').value") == "wall"
+    assert tab.run(TEXT % "found").split(":")[0] == found.split(":")[0] == "1 functions found"
+    assert not tab.run("document.getElementById('follow').checked")
+    assert re.match(r"the highest is [\d.]+ s a second · .* to .*, time of \S+", tab.run(TEXT % "axis"))
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_click_on_a_heading_sorts(shop, tab):
+    _, port, targets = shop
+    open_shop(tab, port)
+    pids = "[...document.querySelectorAll('#targets tbody tr')].map(row => Number(row.cells[0].textContent))"
+    tab.wait(pids + ".length == %d" % len(targets), "all processes")
+    head = "document.querySelector('#targets th button').click()"
+    tab.run(head)
+    assert tab.run(pids) == sorted(one.pid for one in targets.values())
+    tab.run(head)
+    assert tab.run(pids) == sorted((one.pid for one in targets.values()), reverse=True)
+    assert tab.run("document.querySelector('#targets th').getAttribute('aria-sort')") == "descending"
+    assert tab.problems == []
+
+
 CLICK = "[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label') === '%s').click()"
 TEXT = "document.getElementById('%s').textContent"
 COLOUR = "getComputedStyle(%s).backgroundColor"
