@@ -52,6 +52,7 @@ static void deliver_to_publisher(void *ctx, const struct service *service, uint6
     struct run *run = ctx;
 
     on_demand_deliver(run->monitoring.on_demand, service);
+    monitoring_note_profile(&run->monitoring, service, now_ns);
     publisher_service(&run->publisher, service, now_ns);
 }
 

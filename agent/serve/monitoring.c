@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -221,6 +222,41 @@ static void tell_manager(const struct monitoring *monitoring, const struct state
     buf_finish(&lines);
 }
 
+void monitoring_note_profile(struct monitoring *monitoring, const struct service *service,
+                             uint64_t now_ns)
+{
+    const int64_t cpu_ns = pprof_total(service->profile, VALUE_CPU);
+
+    if (cpu_ns > 0)
+        service_cpu_add(&monitoring->service_cpu, service->name, (uint64_t)cpu_ns, now_ns);
+}
+
+static int compare_services(const void *a, const void *b)
+{
+    const struct state_service *one = a, *other = b;
+
+    if (one->cpu_ns != other->cpu_ns)
+        return one->cpu_ns < other->cpu_ns ? 1 : -1;
+    return strcmp(one->name, other->name);
+}
+
+static void add_services(struct state *state, const struct service_cpu_table *table)
+{
+    struct state_service *service;
+    uint64_t cpu_ns;
+
+    for (size_t i = 0; i < table->count; i++) {
+        cpu_ns = service_cpu_hour(&table->items[i], state->taken_mono_ns);
+        service = cpu_ns > 0 ? state_add_service(state) : NULL;
+        if (!service)
+            continue;
+        (void)snprintf(service->name, sizeof(service->name), "%s", table->items[i].name);
+        service->cpu_ns = cpu_ns;
+    }
+    if (state->service_count > 0)
+        qsort(state->services, state->service_count, sizeof(*state->services), compare_services);
+}
+
 void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources)
 {
     struct state *state = state_new();
@@ -246,6 +282,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->supervisor = *supervisor_stats(sources->supervisor);
     supervisor_unwinder(sources->supervisor, &state->unwinder);
     supervisor_each(sources->supervisor, add_process, state);
+    add_services(state, &monitoring->service_cpu);
     proc_reader_each_blocker(sources->reader, add_blocker, state);
     state->profiles = sources->publisher->profiles;
     add_exporter_states(state, sources);
@@ -267,6 +304,7 @@ void monitoring_close(struct monitoring *monitoring)
     leave_control(monitoring);
     control_close(monitoring->control);
     on_demand_free(monitoring->on_demand);
+    service_cpu_finish(&monitoring->service_cpu);
     if (monitoring->shared) {
         state_share_finish(&monitoring->share);
         notify_close(&monitoring->notify);

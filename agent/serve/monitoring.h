@@ -18,6 +18,7 @@
 #include "agent/discover/proc_reader.h"
 #include "agent/host/notify.h"
 #include "agent/serve/control.h"
+#include "agent/serve/service_cpu.h"
 #include "agent/serve/web.h"
 #include "agent/supervisor/supervisor.h"
 #include "conf/conf.h"
@@ -29,6 +30,7 @@ struct monitoring {
     struct web *web;             /* owned; NULL: there is none */
     struct control *left; /* owned: of the settings before, until left_ns, to send its answers */
     uint64_t left_ns;
+    struct service_cpu_table service_cpu; /* of the profiles so far */
     struct notify notify;
     struct state_config config;
     int64_t started_ns;
@@ -81,6 +83,10 @@ void monitoring_reloading(const struct monitoring *monitoring);
 
 /* Records the result of a reload; `err` says why it failed. */
 void monitoring_reloaded(struct monitoring *monitoring, bool good, const struct err *err);
+
+/* A profile is about to be published. */
+void monitoring_note_profile(struct monitoring *monitoring, const struct service *service,
+                             uint64_t now_ns);
 
 /* Gathers and publishes the state. Only this function feeds the service manager's watchdog. */
 void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources);

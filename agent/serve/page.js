@@ -180,7 +180,8 @@ function drawServices() {
       chooseService(name);
     });
     button.setAttribute("aria-current", String(name === view.service));
-    setCells(row, 1, [targets.length, targets.filter(target => target.state === "sampled").length,
+    const cpu = view.state && view.state.services.find(one => one.service === name);
+    setCells(row, 1, [cpu ? `${cpu.cpu_hour_seconds.toFixed(1)} s` : "", targets.length, targets.filter(target => target.state === "sampled").length,
       ratesOf(targets),
       count(sumTargets(targets, target => target.samples)), count(sumTargets(targets, target => target.torn.all)),
       count(sumTargets(targets, failures)), folder ? count(folder.profiles) : "none",

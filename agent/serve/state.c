@@ -26,6 +26,7 @@ void state_drop(struct state *state)
     if (!state || atomic_fetch_sub(&state->references, 1) != 1)
         return;
     free(state->targets);
+    free(state->services);
     free(state->exporters);
     free(state);
 }
@@ -37,6 +38,14 @@ struct state_target *state_add_target(struct state *state)
         return NULL;
     state->targets[state->target_count] = (struct state_target){0};
     return &state->targets[state->target_count++];
+}
+
+struct state_service *state_add_service(struct state *state)
+{
+    if (!ARRAY_RESERVE(state->services, state->service_room, state->service_count + 1))
+        return NULL;
+    state->services[state->service_count] = (struct state_service){.cpu_ns = 0};
+    return &state->services[state->service_count++];
 }
 
 struct state_exporter *state_add_exporter(struct state *state)

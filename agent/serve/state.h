@@ -44,6 +44,12 @@ struct state_target {
     uint64_t hangs;   /* how often it hung so far */
 };
 
+/* A service, and the CPU time of its profiles in the last hour: see service_cpu.h. */
+struct state_service {
+    char name[STATE_NAME_MAX];
+    uint64_t cpu_ns;
+};
+
 struct state_exporter {
     char name[STATE_NAME_MAX];
     const struct exporter_type *type; /* static; NULL: not known */
@@ -82,6 +88,8 @@ struct state {
     struct cpy_stats unwinder;
     struct state_target *targets; /* owned */
     size_t target_count, target_room;
+    struct state_service *services; /* owned: those that took CPU time, the most first */
+    size_t service_count, service_room;
     struct state_exporter *exporters; /* owned */
     size_t exporter_count, exporter_room;
 };
@@ -89,8 +97,10 @@ struct state {
 /* Gives: an empty state with one reference; NULL: out of memory. */
 MUST_CHECK struct state *state_new(void);
 
-/* Another target, or exporter, to be filled in: zeroed. NULL: out of memory, or too many. */
+/* Another target, service or exporter, to be filled in: zeroed. NULL: out of memory, or too many.
+ */
 MUST_CHECK struct state_target *state_add_target(struct state *state);
+MUST_CHECK struct state_service *state_add_service(struct state *state);
 MUST_CHECK struct state_exporter *state_add_exporter(struct state *state);
 
 /* Fills in what this process itself uses: CPU time, memory, descriptors. */

@@ -289,6 +289,23 @@ static void left_out_json(const struct supervisor_stats *s, struct buf *out)
     buf_add_str(out, "}");
 }
 
+enum { SERVICES_SHOWN = 5 };
+
+static void services_text(const struct state *state, struct buf *out)
+{
+    const size_t count = state->service_count;
+
+    for (size_t i = 0; i < count && i < SERVICES_SHOWN; i++) {
+        buf_add_str(out, i == 0 ? "services: " : ", ");
+        escape_add_str(out, state->services[i].name);
+        buf_add_fmt(out, " %.1f s", (double)state->services[i].cpu_ns / NS_PER_S);
+    }
+    if (count > SERVICES_SHOWN)
+        buf_add_fmt(out, " and %zu more", count - SERVICES_SHOWN);
+    if (count > 0)
+        buf_add_str(out, " of CPU in the last hour\n");
+}
+
 void state_text(const struct state *state, struct buf *out)
 {
     buf_add_fmt(out, "%s, pid %d, up ", version_agent, (int)state->pid);
@@ -309,7 +326,9 @@ void state_text(const struct state *state, struct buf *out)
     buf_add_fmt(out, "\nCPU:      %.1f s in profiles, ",
                 (double)cpu_by_class_total(&state->engine.cpu) / (double)NS_PER_S);
     stats_cpu(&state->engine.cpu, out);
-    buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
+    buf_add_str(out, "\n");
+    services_text(state, out);
+    buf_add_fmt(out, "profiles: %" PRIu64 " built\n", state->profiles);
     budget_text(state, out);
     if (state->log_left_out > 0)
         buf_add_fmt(out, "log:      %" PRIu64 " %s left out\n", state->log_left_out,
@@ -440,6 +459,17 @@ static void targets_json(const struct state *state, struct buf *out)
     buf_add_str(out, "]");
 }
 
+static void services_json(const struct state *state, struct buf *out)
+{
+    buf_add_str(out, "\"services\": [");
+    for (size_t i = 0; i < state->service_count; i++) {
+        escape_json(out, i ? ", {\"service\": " : "{\"service\": ", state->services[i].name);
+        buf_add_fmt(out, ", \"cpu_hour_seconds\": %.3f}",
+                    (double)state->services[i].cpu_ns / NS_PER_S);
+    }
+    buf_add_str(out, "]");
+}
+
 void state_json(const struct state *state, struct buf *out)
 {
     escape_json(out, "{\"version\": ", version_agent);
@@ -455,6 +485,8 @@ void state_json(const struct state *state, struct buf *out)
     spool_json(&state->spool, out);
     buf_add_str(out, ", ");
     exporters_json(state, out);
+    buf_add_str(out, ", ");
+    services_json(state, out);
     buf_add_str(out, ", ");
     targets_json(state, out);
     left_out_json(&state->supervisor, out);

@@ -342,6 +342,19 @@ def test_an_address_shows_somebody_else_the_same(shop, tab):
 
 @pytest.mark.long
 @needs_chromium
+def test_it_shows_which_service_used_most_cpu(shop, tab):
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 2, "profiles are kept", 0.3)
+    tab.open("http://127.0.0.1:%d/" % port)
+    tab.wait("/^[\\d.]+ s$/.test((document.querySelector('#services tbody td:nth-child(2)') || {}).textContent)", "its CPU time")
+    told = ask(port, "state")["services"]
+    shown = float(tab.run("document.querySelector('#services tbody td:nth-child(2)').textContent").split()[0])
+    assert [one["service"] for one in told] == ["shop"]
+    assert 0 < shown <= told[0]["cpu_hour_seconds"] + 0.05
+
+
+@pytest.mark.long
+@needs_chromium
 def test_a_click_on_a_heading_sorts(shop, tab):
     _, port, targets = shop
     open_shop(tab, port)

@@ -14,6 +14,7 @@ static struct state *make_state(void)
 {
     struct state *s = state_new();
     struct state_target *target;
+    struct state_service *service;
     struct state_exporter *exporter;
 
     assert_non_null(s);
@@ -47,6 +48,10 @@ static struct state *make_state(void)
     (void)snprintf(target->service, sizeof(target->service), "x\n\x1b[2J\"\xff");
     target->doing = "sampled";
     target->rate_hz = 19;
+    service = state_add_service(s);
+    assert_non_null(service);
+    (void)snprintf(service->name, sizeof(service->name), "web\n");
+    service->cpu_ns = UINT64_C(512300000000);
     exporter = state_add_exporter(s);
     assert_non_null(exporter);
     (void)snprintf(exporter->name, sizeof(exporter->name), "far");
@@ -80,6 +85,7 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "samples:  1000, dropped: 2 ticks missed\n"));
     assert_non_null(strstr(text, "cpu 0.42% of a core (promised: 1.00%)"));
     assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
+    assert_non_null(strstr(text, "services: web\\x0a 512.3 s of CPU in the last hour\n"));
     assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
     assert_non_null(strstr(text, "the disk FAILS"));
     assert_non_null(strstr(text, ", 3 targets left out so far\n"
