@@ -42,6 +42,16 @@ struct state {
     uint64_t look_ns, end_ns, again_ns, began_ns, wait_ns;
 };
 
+/* It is blocked to be passed on to the command; sent to the profiler, it ends that. */
+static void allow_abort(void)
+{
+    sigset_t abort_signal;
+
+    (void)sigemptyset(&abort_signal);
+    (void)sigaddset(&abort_signal, SIGABRT);
+    (void)sigprocmask(SIG_UNBLOCK, &abort_signal, NULL);
+}
+
 /* In the new process: profiles. `launches`: as the parent of the command, which it starts. */
 static void be_profiler(struct state *s, bool launches)
 {
@@ -59,6 +69,7 @@ static void be_profiler(struct state *s, bool launches)
     }
     launch_let_go();
     (void)setsid(); /* what a terminal sends is for the command */
+    allow_abort();
     exit(s->parent->profile(s->parent->ctx, &profiler));
 }
 

@@ -87,9 +87,10 @@ def put_script(python, script):
         return source
     inner = os.path.join(INSIDE, os.path.basename(source))
     outside = python["root"] + inner
-    # By rename: a test beside this one may be starting the same script.
-    subprocess.run(root_words() + ["sh", "-c", 'install -m 644 "$1" "$2.$$" && mv -f "$2.$$" "$2"', "put", source, outside],
-                   check=True)
+    # By rename: a test beside this one may be starting the same script. Not if it is there: a file that is newer than
+    # the process that runs it is told from others.
+    put = 'cmp -s "$1" "$2" || { install -m 644 "$1" "$2.$$" && mv -f "$2.$$" "$2"; }'
+    subprocess.run(root_words() + ["sh", "-c", put, "put", source, outside], check=True)
     return inner
 
 

@@ -242,7 +242,7 @@ def test_a_process_of_another_user_is_refused_with_the_cure(open_pystrobe, start
         assert "belongs to another user" in done.stderr and "CAP_SYS_PTRACE" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["record"], ["record", "--pid", "x"], ["record", "-r", "5000", "--pid", "1"],
+@pytest.mark.parametrize("words", [["record"], ["record", "--pid", "x"], ["record", "-r", "50000", "--pid", "1"],
                                    ["record", "--pid", "1", "--", "true"], ["record", "--stats=xml", "--pid", "1"],
                                    ["record", "--mode", "cpu,", "--pid", "1"], ["record", "--mode", "wait", "--pid", "1"],
                                    ["record", "--threads", "gil", "--pid", "1"], ["record", "--split", "all", "--pid", "1"],
