@@ -13,7 +13,8 @@
 #include "exporters/http/curl_api.h"
 #include "exporters/http/hidden.h"
 
-enum { PEM_MAX = 1024 * 1024 }; /* a chain has a few KiB a certificate */
+enum { PEM_MAX = 1024 * 1024 };          /* a chain has a few KiB a certificate */
+enum { CERTIFICATE_WITHIN = 64 * 1024 }; /* texts may stand before the first one */
 
 static bool is_file_fit(const char *key, const char *path, struct err *err)
 {
@@ -22,6 +23,24 @@ static bool is_file_fit(const char *key, const char *path, struct err *err)
     if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
         return true;
     err_set(err, "%s: %s is not a file that can be read", key, path);
+    return false;
+}
+
+/* libcurl says nothing of a file of another kind until it connects, and then not which. What cannot
+ * be read is told elsewhere. */
+static bool holds_certificate(const char *key, const char *path, struct err *err)
+{
+    char text[CERTIFICATE_WITHIN + 1];
+    size_t size = 0;
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const bool is_read = fd >= 0 && file_read(fd, text, CERTIFICATE_WITHIN, &size);
+
+    if (fd >= 0)
+        (void)close(fd);
+    text[size] = '\0';
+    if (!is_read || strstr(text, "CERTIFICATE-----"))
+        return true;
+    err_set(err, "%s: %s holds no certificate in PEM (-----BEGIN CERTIFICATE-----)", key, path);
     return false;
 }
 
@@ -38,6 +57,8 @@ static enum exporter_rc check_files(struct http_tls *tls, struct err *err)
                 tls->key_file);
         tls->checked = false;
     }
+    tls->checked = tls->checked && holds_certificate("ca_file", tls->ca_file, err) &&
+                   holds_certificate("cert_file", tls->cert_file, err);
     return tls->checked ? EXPORTER_OK : EXPORTER_RETRY;
 }
 

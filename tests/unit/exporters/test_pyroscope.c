@@ -798,6 +798,15 @@ static void refuses_a_ca_file_that_is_not_there(void **state)
     expect_unfit(fix, "ca_file: ");
 }
 
+static void refuses_a_ca_file_without_a_certificate(void **state)
+{
+    struct fixture *fix = *state;
+
+    write_secret(fix, "-----BEGIN PRIVATE KEY-----\n", 0600);
+    fix->settings.ca_file = fix->secret;
+    expect_unfit(fix, "holds no certificate in PEM");
+}
+
 static void remove_secret(const struct fixture *fix)
 {
     assert_int_equal(unlink(fix->secret), 0);
@@ -850,7 +859,11 @@ static void sends_once_certificates_are_there_if_it_may_wait(void **state)
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
     expect_error(fix, "ca_file: ");
     assert_int_equal(atomic_load(&fix->server.requests), 0);
-    write_secret(fix, "", 0600); /* nobody reads it: the server speaks no TLS */
+    write_secret(fix, "text", 0600);
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    expect_error(fix, "holds no certificate");
+    /* Nobody reads more of it: the server speaks no TLS. */
+    write_secret(fix, "-----BEGIN CERTIFICATE-----\n", 0600);
     assert_int_equal(send_one(fix), EXPORTER_OK);
 }
 
@@ -930,6 +943,7 @@ int main(void)
         WITH_SERVER(refuses_secrets_that_are_none),
         WITH_SERVER(refuses_proxies_and_client_keys_that_cannot_work),
         WITH_SERVER(refuses_a_ca_file_that_is_not_there),
+        WITH_SERVER(refuses_a_ca_file_without_a_certificate),
         WITH_SERVER(sends_once_the_secret_is_there_if_it_may_wait),
         WITH_SERVER(sends_once_certificates_are_there_if_it_may_wait),
         WITH_SERVER(wants_each_type_on_its_own),
