@@ -46,7 +46,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=0
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
-        asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-layers bench-tools \
+        compile-commands asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-layers bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget attacks churn faults spool soak servers programs packages \
         nightly packages-arm64 entrypoint bench-delivery bench-exec bench-record bench-tests yama systems browser
 
@@ -201,6 +201,11 @@ lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## daily: includes, cyc
 
 format: ## daily: format the C files in place
 	@tests/lint/format.sh --fix
+
+compile-commands: $(PB_H) $(PAGES) ## daily: write compile_commands.json, for clangd and other tools
+	@printf '%s\n' $(C_FILES) | python3 tests/tools/compile_commands.py $(CC) \
+	    $(filter-out -MMD -MP,$(CFLAGS_ALL)) -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"' \
+	    >compile_commands.json
 
 # The static analyzer follows each path of each function. It takes ten times as long for the tests as for the
 # product, as some are one long path of many asserts (a minute for test_gil_skip.c); `make nightly` has it read them.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_listen.c - which values of [http] listen are taken, and as what address. */
+#include <string.h>
+
 #include "conf/conf.h"
 #include "tests/unit/unit_test.h"
 

@@ -854,7 +854,7 @@ static void writes_times_past_all_clocks(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        struct store_file file = {times[i], 1}, back;
+        struct store_file file = {.start_ms = times[i], .id = 1}, back;
 
         store_name_file(&file, false, name);
         assert_true(store_name_read_file(name, false, &back));
