@@ -18,7 +18,7 @@
 
 struct store_entry {
     struct store_file file;
-    uint32_t service; /* an index_service */
+    uint32_t service; /* index of a store_service */
     uint32_t size;    /* bytes; UINT32_MAX: so many or more */
     uint32_t owner;   /* index of owners; set by store_index_add */
 };

@@ -8,7 +8,7 @@
  * control socket and HTTP, and notifies a service manager.
  *
  * Shape:   monitoring_open once the supervisor and the exporters exist; monitoring_publish whenever
- *          monitoring_next_ns is over; monitoring_close.
+ *          `next_ns` is over; monitoring_close.
  * Threads: all functions belong to the main loop; `share` is read by other threads.
  */
 #ifndef AGENT_SERVE_MONITORING_H

@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 passed=0
 failed=0
-for check in includes.sh cycles.py banned.sh functions.sh types.sh caches.py scripts.sh targets.sh format.sh manuals.sh bpf.sh; do
+for check in includes.sh cycles.py banned.sh functions.sh types.sh caches.py names.py scripts.sh targets.sh format.sh manuals.sh bpf.sh; do
     if ./"$check"; then
         passed=$((passed + 1))
     else

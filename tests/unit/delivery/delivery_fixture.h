@@ -2,10 +2,10 @@
 /*
  * delivery_fixture.h - a delivery whose clock the test sets, and exporters that do as it says.
  *
- * Shape:   delivery_fixture_new, fixture_add for each exporter, fixture_start, fixture_put; then
- *          fixture_advance and fixture_until; fixture_free.
- * Time:    stands still until the test moves it on. Threads look at it again each millisecond, so
- *          no result depends on how fast the machine is.
+ * Shape:   delivery_fixture_new, fixture_add for each exporter, fixture_start, fixture_interval;
+ * then fixture_advance and fixture_wait; fixture_free. Time:    stands still until the test moves
+ * it on. Threads look at it again each millisecond, so no result depends on how fast the machine
+ * is.
  */
 #ifndef TESTS_UNIT_DELIVERY_DELIVERY_FIXTURE_H
 #define TESTS_UNIT_DELIVERY_DELIVERY_FIXTURE_H

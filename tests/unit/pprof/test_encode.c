@@ -23,7 +23,7 @@ static void encode_order(const char *order, const struct pprof_meta *meta, struc
     pprof_free(p);
 }
 
-/* The example as a reader sees it; ends with free_unpacked. */
+/* The example as a reader sees it; ends with perftools__profiles__profile__free_unpacked. */
 static message *read_back(const char *order, const struct pprof_meta *meta)
 {
     struct buf packed, plain;
