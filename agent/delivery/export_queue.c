@@ -146,8 +146,9 @@ static size_t bytes_bound(const struct export_entry *entry)
                                                                                    : 0;
 }
 
-/* Loses the oldest interval in memory, as often as there is too much; the newest one stays. */
-static void keep_within_bytes(struct export_queue *queue)
+/* Loses the oldest entries that are only in memory, as long as there is too much. Those of the
+ * newest interval stay, and so does `kept`, which the caller goes on to use; NULL: none. */
+static void keep_within_bytes(struct export_queue *queue, const struct export_entry *kept)
 {
     uint64_t newest = queue->count > 0 ? queue->entries[queue->count - 1]->interval : 0;
     size_t bytes = 0, i = 0;
@@ -159,7 +160,8 @@ static void keep_within_bytes(struct export_queue *queue)
         struct export_entry *entry = queue->entries[i];
         size_t size = bytes_bound(entry);
 
-        if (size == 0 || entry->file) { /* a part of a batch that is on disk is not lost */
+        if (size == 0 || entry->file ||
+            entry == kept) { /* a part of a batch that is on disk is not lost */
             i++;
             continue;
         }
@@ -171,7 +173,7 @@ static void keep_within_bytes(struct export_queue *queue)
 void export_queue_add(struct export_queue *queue, struct export_entry *entry)
 {
     if (insert_entry(queue, entry))
-        keep_within_bytes(queue);
+        keep_within_bytes(queue, NULL);
     else
         queue->lose(queue->ctx, entry, EXPORT_LOST_FULL);
 }
@@ -470,7 +472,7 @@ enum export_fate export_queue_complete(struct export_queue *queue, struct export
         export_queue_remove(queue, entry);
         return EXPORT_GIVEN_UP;
     }
-    keep_within_bytes(queue);
+    keep_within_bytes(queue, entry);
     return EXPORT_WAITS;
 }
 

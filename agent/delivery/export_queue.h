@@ -124,10 +124,11 @@ struct export_entry *export_queue_next(struct export_queue *queue, uint64_t now_
                                        uint64_t *due_ns);
 
 /*
- * Takes account of the answer to an entry under way. EXPORTER_OK and EXPORTER_REFUSED end it;
- * another one it waits for, or is given up.
+ * Takes account of the answer to an entry under way. EXPORTER_OK and EXPORTER_REFUSED end it. With
+ * any other answer it stays queued for another try, or is given up. May lose other entries, as
+ * export_queue_add does.
  *
- * Gives: the entry to the caller, unless it waits.
+ * Gives: the entry to the caller, unless it is EXPORT_WAITS: then the queue has it still.
  */
 enum export_fate export_queue_complete(struct export_queue *queue, struct export_entry *entry,
                                        enum exporter_rc rc, const struct exporter_answer *answer,

@@ -287,6 +287,30 @@ static void memory_is_bounded_but_the_newest_interval_is_kept_whole(void **state
     export_queue_finish(&world.queue);
 }
 
+/* While it was under way it took nothing of the bound, so a newer one could come. */
+static void what_has_just_failed_is_not_lost_to_whoever_looks_at_it(void **state)
+{
+    const struct export_limits limits = {.in_flight = 4, .queue_bytes = 100};
+    const struct exporter_answer said = {.denied = false};
+    struct export_entry *entry;
+    struct world world;
+
+    (void)state;
+    begin(&world, &limits);
+    add_in_memory(&world, 1, 60);
+    entry = next(&world);
+    assert_non_null(entry);
+    add_in_memory(&world, 2, 60);
+    assert_int_equal(
+        export_queue_complete(&world.queue, entry, EXPORTER_RETRY, &said, world.now_ns),
+        EXPORT_WAITS);
+    assert_int_equal(world.lost[EXPORT_LOST_FULL], 0);
+    assert_ptr_equal(world.queue.entries[0], entry);
+    add_in_memory(&world, 2, 10);
+    assert_int_equal(world.lost[EXPORT_LOST_FULL], 1);
+    export_queue_finish(&world.queue);
+}
+
 static void what_is_in_memory_is_given_up_in_the_end_and_what_is_on_disk_not(void **state)
 {
     const struct export_limits limits = {.in_flight = 4, .retry_ns = 60 * SECOND};
@@ -433,6 +457,7 @@ int main(void)
         cmocka_unit_test(a_profile_that_fails_on_beside_others_is_given_up),
         cmocka_unit_test(where_no_server_was_reached_no_batch_is_to_blame),
         cmocka_unit_test(memory_is_bounded_but_the_newest_interval_is_kept_whole),
+        cmocka_unit_test(what_has_just_failed_is_not_lost_to_whoever_looks_at_it),
         cmocka_unit_test(what_is_in_memory_is_given_up_in_the_end_and_what_is_on_disk_not),
         cmocka_unit_test(what_a_server_would_not_take_any_more_is_dropped),
         cmocka_unit_test(a_server_is_given_the_pause_that_it_asks_for),
