@@ -17,7 +17,7 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one */
-    IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that the other side has not read yet */
+    IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that wait in `out` */
 };
 
 struct ipc_channel {
@@ -29,7 +29,7 @@ struct ipc_channel {
 enum ipc_channel_rc {
     IPC_CHANNEL_OK,
     IPC_CHANNEL_CLOSED, /* the other side has closed it, or ended */
-    IPC_CHANNEL_BROKEN  /* out of memory, or the bytes are not a message */
+    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or bytes are no message */
 };
 
 /* Takes over `fd`, a connected stream socket, and makes it non-blocking. */
@@ -39,7 +39,7 @@ void ipc_channel_finish(struct ipc_channel *channel);
 /*
  * Sends a message of two parts; the second may be empty.
  *
- * Errors: IPC_CHANNEL_CLOSED, IPC_CHANNEL_BROKEN (too long, or the other side reads nothing).
+ * Errors: IPC_CHANNEL_CLOSED, IPC_CHANNEL_BROKEN (a message too long, `out` full, out of memory).
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind,
                                                 const void *first, size_t first_size,

@@ -12,12 +12,12 @@
 /* Who may read a file that is written. */
 enum output_readers {
     OUTPUT_USUAL, /* as the umask has it */
-    OUTPUT_OURS   /* mode 0600: it tells of other users' processes */
+    OUTPUT_OURS   /* only we, mode 0600: it tells of other users' processes */
 };
 
 /*
  * Writes all of it to a file, whole or not at all, or to the standard output if `path` is NULL or
- * "-". What is no regular file (a pipe, /dev/stdout) is written to as it is.
+ * "-". A pipe or device is opened and written to.
  *
  * Errors: false; `err` says why.
  */
@@ -55,8 +55,8 @@ struct output_kept {
 };
 
 /*
- * Writes a file PATH.NUMBER.pb.gz, which no other is called, with a recording that is yet to be
- * drawn into `path`. Nothing is written if `path` is no regular file.
+ * Saves a recording as PATH.RANDOM.pb.gz, RANDOM being 16 hex digits, before it is drawn into
+ * `path`. Nothing is written if `path` is no regular file.
  *
  * Errors: false; `err` says why.
  */
@@ -64,7 +64,7 @@ MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum outp
                             struct output_kept *out, struct err *err);
 
 /*
- * Tries whether output_write could write there, and leaves what is there as it is.
+ * Checks that output_write could write to `path`, and changes nothing there.
  *
  * Errors: false; `err` says why not.
  */
@@ -73,7 +73,7 @@ MUST_CHECK bool output_check(const char *path, struct err *err);
 /* True if it is or will be a regular file: not the standard output, a pipe or a device. */
 bool output_is_file(const char *path);
 
-/* True if the output would go to a terminal. */
+/* True if `path` is the standard output (NULL or "-"), and that is a terminal. */
 bool output_is_terminal(const char *path);
 
 #endif

@@ -9,10 +9,11 @@
 #include "formats/format.h"
 
 /*
- * Chooses by `name`, what -f says; without one by the ending of the file `path`. What is no file,
- * the standard output or a pipe, needs no ending: it gets `usual`, which is NULL for a table.
+ * Chooses by `name`, which is what -f says, and without one by the ending of `path`. The standard
+ * output, a pipe and a device need no ending: they get `usual`; NULL: a table.
  *
- * Errors: false: no format is called so or ends so, or it is nothing for a terminal; it was said.
+ * Errors: false: the name or ending is not known, or the format is binary and the output a
+ *         terminal; a message was printed.
  */
 MUST_CHECK bool output_format_choose(const char *name, const char *path, const struct format *usual,
                                      const struct format **out);

@@ -13,9 +13,10 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 /* All strings are borrowed from the command line. */
 struct record_request {
     struct target_selection selection; /* whom */
-    uint64_t duration_ns;              /* 0: not given */
+    uint64_t duration_ns;              /* 0: until the command ends */
     double rate_hz;
-    const char *output, *format_name; /* NULL: no format was given */
+    const char *output;               /* never NULL */
+    const char *format_name;          /* NULL: no format was given */
     bool each;                        /* `output` has RECORD_EACH in it: a file for each process */
     const struct format *format;      /* static */
     enum service_value modes[VALUES]; /* what the profile has, the one that is shown first; */
@@ -29,7 +30,8 @@ struct record_request {
 #define RECORD_EACH "%p"
 
 /*
- * Reads the command line, and says what is wrong with it.
+ * Reads the command line, and says what is wrong with it. *out has the defaults of `output` and
+ * `rate_hz`, and options that are given replace them.
  *
  * Gives: true: go on. False: `help` was printed, or what is wrong was said; *status is the exit
  *        status.

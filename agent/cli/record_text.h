@@ -19,17 +19,18 @@ struct record_text {
 
 /*
  * Appends a line for a terminal, without its end: time, samples, torn stacks, and the function
- * that ran most. `services` is the engine's list.
+ * that had most time with the GIL, or most wall time where none had it. `services` is the engine's
+ * list.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, what the CPU time was given to, which
+/* Appends what was sampled, what was dropped and why, how the CPU time divides by classes, which
  * processes are not in it, and what is to be known of the others. */
 void record_text_summary(const struct record_text *text, struct buf *out);
 
-/* Appends a line for each process that could not be read, with the reason, the first few of them,
- * and the remedy for each reason once. */
+/* Appends a line for each of the first few processes that could not be read, with the reason, and
+ * the remedy for each reason once; then how many more there are. */
 void record_text_refused(const struct refused *refused, struct buf *out);
 
 #endif

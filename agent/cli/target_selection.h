@@ -37,32 +37,34 @@ struct target_selection {
     struct descendants *descendants; /* owned: with `children`, else NULL */
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;
-    uint64_t start;   /* of process `pid`; 0: not known */
-    uint64_t last_ns; /* monotonic: when something was sampled last; 0: never yet */
+    uint64_t start;   /* of process `pid`, in clock ticks after boot; 0: not known */
+    uint64_t last_ns; /* monotonic: when something was sampled last, else the start; 0: neither */
 };
 
 /* True if the words make sense together; else says what is wrong, as `command` (record, ...). */
 MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
                                       const char *command);
 
-/* Names what is sampled, in aim->choice. False: out of memory. */
+/* Sets the profile's service; the caller has set its rate, labels and options before. False: out of
+ * memory. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
 /* Is this process meant? For engine_settings.choose. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
-/* True once all that was meant has ended, or could not be sampled for a second. */
+/* True once the command or the process has ended, or nothing was sampled for a second. To be called
+ * again and again. */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
 
-/* Says why it is over, once target_selection_is_over has said so: a process that has ended is told
- * from one that goes on, but cannot be sampled any more. */
+/* Says why it is over, once target_selection_is_over has said so: it distinguishes a
+ * process that has ended from one that runs on, but cannot be sampled any more. */
 void target_selection_explain_end(const struct target_selection *selection,
                                   const struct engine_stats *stats, struct buf *out);
 
-/* Says which processes are taken for descendants, and which may be missing; and which descendants
- * of a command that has ended go on. */
+/* Says which processes are taken for descendants, which may be missing, and which have outlived
+ * the command. */
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out);
 
 /* Says why nothing was sampled; gives the exit status. */

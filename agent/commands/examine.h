@@ -9,14 +9,15 @@
 #include "agent/cli/findings.h"
 #include "conf/conf.h"
 
-/* Where we are, our rights there, and what the kernel makes of them. False: it was found that no
- * process can be looked at at all. */
+/* Checks namespaces, capabilities and what the kernel allows. False: no process can be looked at.
+ */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
 /* Samples a process. */
 void examine_process(struct findings *out, pid_t pid);
 
-/* Writes into the spool, and where exporters keep files; removes what it wrote. */
+/* Checks owner, mode and free space of the spool and of exporters' directories, writes there, and
+ * removes what it wrote. */
 void examine_folders(struct findings *out, const struct conf *conf);
 
 /* Sends each exporter's server an empty profile, as the agent would. */

@@ -15,12 +15,11 @@
  * batch does not, and the answers look alike. So after three failures of a batch one of a later
  * interval is tried, a probe. If it gets through, the first one is put aside: it is tried beside
  * the others, and each time that it fails it is cut in halves until what is at fault is alone. A
- * single profile that goes on to fail while others get through is given up. So is a batch in
- * memory that fails for longer than `retry_ns`; one on disk waits for as long as the spool keeps
- * it.
+ * single profile that keeps failing while others get through is given up. So is a batch in memory
+ * that fails for longer than `retry_ns`; one on disk waits for as long as the spool keeps it.
  *
- * Bounds. What is in memory only takes at most `queue_bytes`; else the oldest interval is dropped,
- * but never the newest one.
+ * Bounds. Entries that are only in memory take at most `queue_bytes` together. Beyond it the oldest
+ * are dropped, but none of the newest interval.
  */
 #ifndef AGENT_DELIVERY_EXPORT_QUEUE_H
 #define AGENT_DELIVERY_EXPORT_QUEUE_H
@@ -39,9 +38,9 @@ struct export_limits {
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
     uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
-    uint64_t jitter_ns;   /* a batch waits for a share of it, each agent for its own: not at all */
-    uint64_t interval_ns; /* at which batches come: 15 s */
-    uint64_t patience_ns; /* for which one that is to be on disk waits for that: 5 s */
+    uint64_t jitter_ns;   /* each agent delays its batches by a fixed random part of it: no delay */
+    uint64_t interval_ns; /* time between batches: 15 s */
+    uint64_t patience_ns; /* how long sending waits for the disk to write a batch: 5 s */
 };
 
 /* A batch that waits, or is under way. */
@@ -58,7 +57,7 @@ struct export_entry {
     bool aside;             /* it fails while others get through */
     bool halve;             /* instead of sending it, put its two halves in its place */
     unsigned tries;         /* aside: that failed while others got through */
-    uint64_t first_ns;      /* its first failure; 0: none yet */
+    uint64_t first_ns;      /* its first failure since the server last refused the login; 0: none */
     uint64_t not_before_ns; /* aside: the next try */
     uint64_t seen;          /* the queue's successes when it last failed */
 };
@@ -86,25 +85,26 @@ struct export_queue {
     uint64_t random;  /* state */
     bool hurried;     /* no pause is made for others' sake any more */
     uint64_t not_before_ns;
-    unsigned failures, denials; /* since something last got through */
-    uint64_t successes;         /* in all */
-    uint64_t failing;           /* order of the oldest, if it is the one that fails; 0: none */
-    unsigned failing_tries;     /* of it */
+    unsigned failures, denials; /* since the last success */
+    uint64_t successes;         /* answers that a batch was taken, or refused for good */
+    uint64_t failing;           /* order of the batch that failed last, not aside; 0: none */
+    unsigned failing_tries;     /* of it, one after the other */
     bool probing;               /* the next one is a probe */
-    uint64_t backlog_ns;        /* not before then the next one of a backlog */
+    uint64_t backlog_ns;        /* the next batch of a backlog is not sent before */
     uint64_t phase_ns;          /* this agent's share of limits.jitter_ns */
 };
 
 /* What waits. */
 struct export_backlog {
     size_t batches, profiles;
-    size_t bytes; /* in memory or on disk */
-    size_t memory_bytes;
+    size_t bytes;           /* in memory or on disk */
+    size_t memory_bytes;    /* of those: in memory, whether on disk, too, or not */
     size_t disk_profiles;   /* of those: on disk */
     uint64_t oldest_put_ns; /* of what this run has put and is not aside; 0: nothing */
 };
 
-/* Makes an empty queue. `random` is anything. */
+/* Makes an empty queue, whose `lose` and `ctx` the caller sets then. `random`: any number, from
+ * which it draws others. */
 void export_queue_init(struct export_queue *queue, const struct export_limits *limits,
                        uint64_t random, uint64_t now_ns);
 
@@ -118,7 +118,8 @@ void export_queue_add(struct export_queue *queue, struct export_entry *entry);
  * Chooses the batch to send now, which is under way from here on, and loses those that are too
  * old.
  *
- * Gives: the entry, which the queue still owns; NULL: none, and in *due_ns when to ask again.
+ * Gives: the entry, which the queue still owns; NULL: none, and in *due_ns when to ask again,
+ *        UINT64_MAX: when another one was added.
  */
 struct export_entry *export_queue_next(struct export_queue *queue, uint64_t now_ns,
                                        uint64_t *due_ns);
@@ -151,7 +152,8 @@ void export_queue_put_back(struct export_queue *queue, struct export_entry *entr
 /* Takes an entry out, which is the caller's then. */
 void export_queue_remove(struct export_queue *queue, struct export_entry *entry);
 
-/* Makes all due at once: it is to end soon. */
+/* The queue is to end soon: no pause, jitter or pace holds up what waits. A batch that is yet to be
+ * written to disk still waits for that, and one that fails again pauses again. */
 void export_queue_hurry(struct export_queue *queue);
 
 /* True if something failed and nothing has got through since. */
@@ -160,8 +162,8 @@ bool export_queue_is_failing(const struct export_queue *queue);
 void export_queue_backlog(const struct export_queue *queue, struct export_backlog *out);
 
 /*
- * What began at `from_ns` and was seen at `to_ns`, both UTC, which is now: when that was by the
- * clock of now_ns. Ages are counted with it, so that whoever sets the UTC clock ages nothing.
+ * Converts `from_ns` to the clock of `now_ns`; `to_ns` is now by the clock of `from_ns`, UTC. Ages
+ * are counted by the former, so that whoever sets the UTC clock ages nothing.
  */
 int64_t export_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
 

@@ -3,8 +3,8 @@
  * otel.h - what the OTEL_... variables of OpenTelemetry say to exporters of type otlp.
  *
  * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
- *          They are there for the application's SDK as a rule, so none of them is a mistake of
- *          ours: what cannot be used is told once, and the default holds.
+ *          The variables are set for the application's SDK, so a bad one is no error here: it is
+ *          reported once, and the default holds.
  * Source:  the specification's "OpenTelemetry Protocol Exporter" and "Environment
  *          Variable Specification". It names no OTEL_EXPORTER_OTLP_PROFILES_... yet;
  *          they are read like those of the other signals, and win over the general ones.
@@ -16,13 +16,13 @@
 #include "exporters/exporter.h"
 
 struct otel {
-    struct arena arena; /* owned: what is decoded, but for secrets */
+    struct arena arena; /* owned: decoded texts, but not secrets */
     char *(*lookup)(const char *name);
     void (*warn)(const char *line);
-    unsigned *told;                         /* borrowed: what was told already */
+    unsigned *told;                         /* borrowed: a bit for each warning that was given */
     struct exporter_secret_header *headers; /* texts owned: exporter_hide */
     size_t header_count;
-    struct label *attributes; /* of all resources; their service.name is not ours to take */
+    struct label *attributes; /* OTEL_RESOURCE_ATTRIBUTES; a profile's own service.name wins */
     size_t attribute_count;
 };
 
@@ -32,7 +32,8 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
  * Begins. `lookup` is getenv or a test's own; what it gives must outlive *out. `warn` gets a line
- * that names a variable, never its value; *told is 0 at first, and keeps it from saying so again.
+ * that names a variable, never its value; *told is 0 at first, and keeps each from being given
+ * again.
  *
  * Gives:  *out, ended with otel_finish.
  */

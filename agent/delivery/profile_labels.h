@@ -15,14 +15,14 @@ struct profile_labels {
 
 /*
  * Lists the service's own labels, then those of the settings, then those of the service that were
- * found by themselves. Of two with one name the first stays.
+ * detected. A setting is left out if the service has a label of that name, of its own or detected.
  */
 void profile_labels_list(struct profile_labels *out, const struct service *service,
                          const struct label *settings, size_t setting_count);
 
 /*
- * Leaves out what is over a Pyroscope's limit, from the end on, when the server and we have `own`
- * labels beside, and samples what they have. Says so, unless *told is set, and sets it.
+ * Drops labels from the end until these, the `own` ones that server and agent add, and those of the
+ * samples keep within a Pyroscope's limit. Warns of that and sets *told, unless it is set already.
  */
 void profile_labels_limit(struct profile_labels *labels, const struct service *service, size_t own,
                           bool *told);

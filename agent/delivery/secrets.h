@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secrets.h - fetches the secrets of exporters that are in no file: from the
- * environment, and from systemd.
+ * secrets.h - fetches the secrets that an exporter's settings only name: from environment variables
+ * and from credentials of systemd.
  *
  * Shape:   secrets_fetch, exporter_open with its settings, secrets_release.
  * Threads: the main thread only.
@@ -21,8 +21,8 @@ struct secrets {
 };
 
 /*
- * Gives the secrets of `settings` the text or the file that they name. A variable is taken out
- * of the environment with its first use, and remembered for later ones.
+ * Gives the secrets of `settings` the text or the file that they name. The value of a variable
+ * is wiped from the environment at its first use, and remembered until the program ends.
  *
  * Gives:  *out, ended with secrets_release, on failure too.
  * Errors: false; `err` says what is missing.
@@ -33,8 +33,8 @@ MUST_CHECK bool secrets_fetch(struct exporter_settings *settings, struct secrets
 void secrets_release(struct secrets *secrets);
 
 /*
- * As getenv. A variable of HTTP headers, which as a rule has a key among them, is taken out
- * of the environment as those of secrets_fetch are.
+ * As getenv. The value of a variable whose name ends in _HEADERS, which as a rule holds a key, is
+ * wiped from the environment as those of secrets_fetch are.
  */
 char *secrets_getenv(const char *name);
 

@@ -39,11 +39,11 @@
       "it is not dumpable: it has changed its user, or asked for it (PR_SET_DUMPABLE)",           \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
     X(NOT_DUMPABLE_OR_LSM,                                                                        \
-      "it is not dumpable, or a security module refuses it; which, only CAP_SYS_PTRACE can tell", \
+      "it is not dumpable, or a security module refuses it: only CAP_SYS_PTRACE can tell which",  \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
     X(CAPABILITIES, "it has capabilities that pystrobe does not have",                            \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE), or the process fewer")   \
-    X(YAMA, "kernel.yama.ptrace_scope is 1, which lets ancestors read only",                      \
+    X(YAMA, "kernel.yama.ptrace_scope is 1, which lets only ancestors read",                      \
       "put pystrobe in front of the program (pystrobe exec -- COMMAND), or give it "              \
       "CAP_SYS_PTRACE")                                                                           \
     X(LSM, "a security module (AppArmor, SELinux, Landlock, ...) refuses it",                     \

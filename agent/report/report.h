@@ -32,8 +32,8 @@ struct report {
 void report_table(const struct report *report, struct buf *out);
 
 /*
- * Appends a table of the functions whose own value changed most, of a profile whose value 0 is
- * after and value 1 before; both are `type`.
+ * Appends a table of the functions whose own value changed most. Value 0 of `profile` is that
+ * after, value 1 that before; both are of `type`.
  *
  * Errors: PPROF_NOMEM, PPROF_FULL.
  */

@@ -28,14 +28,14 @@ enum {
 /* Profiles of one service. All borrowed. */
 struct store_query {
     const char *store, *folder; /* the folder as store_query_services names it */
-    int64_t from_ms, to_ms;     /* UTC: those that began in between */
+    int64_t from_ms, to_ms;     /* UTC: those that began from from_ms on and before to_ms */
     int64_t pid;                /* what they have of this process; 0: all */
     uint64_t deadline_ns;       /* monotonic: then no more are read */
 };
 
 /*
- * Which of `count` things (at least 1, fewer than 7919) is read in which turn: an order that
- * leaves an even choice of them whenever it is broken off.
+ * Index of what is read in a turn, of `count` things (at least 1, fewer than 7919): those of the
+ * turns so far are spread evenly, however many they are.
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
 

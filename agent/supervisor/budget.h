@@ -3,15 +3,16 @@
  * budget.h - keeps the CPU time and memory of profiling within the limits of the settings.
  *
  * CPU time is judged over the last minute. Opening processes and requests of users have accounts of
- * their own; what remains (samples, scans, delivery) must stay within `cpu`.
+ * their own; what remains (samples, scans, delivery) must stay within `cpu`. Of that samples have
+ * a quarter, whatever scans and delivery take.
  *
- * Samples: as long as the last minute was within the limit, all targets are sampled as asked for,
- * if that takes no more than one and a half times the limit, and no more than twice the limit with
- * opening and requests; bursts, which users ask for, may take all that the minute has left. Beyond
- * it the CPU time that scans and delivery leave is divided fairly between owners, and between the
- * targets of each (fair_share.h): the most expensive targets are slowed first, down to one sample a
- * second. An owner whose targets take more than its share even so, and more than a quarter of the
- * limit, has the most expensive of them left out after BUDGET_PATIENCE_NS.
+ * Samples: as long as the last minute was within the limit, all targets are sampled as asked for.
+ * That may take one and a half times the limit, and with opening and requests twice the limit;
+ * bursts, which users ask for, may take all that the minute has left. Where it would take more, or
+ * the last minute took more, the CPU time that scans and delivery leave is divided fairly between
+ * owners, and between the targets of each (fair_share.h): the most expensive targets are slowed
+ * first, down to one sample a second. Where even that is more than an owner's share, and more than
+ * a quarter of the limit, its most expensive targets are left out after BUDGET_PATIENCE_NS.
  *
  * Opening: may take as much CPU time as samples do not use, at least a quarter of the limit; up to
  * half a minute of it is saved up, twice that at the start. Processes that do not fit wait.
@@ -57,15 +58,15 @@ struct budget_use {
 /* Result of the last step. In the first minute, means are those since the start. */
 struct budget_state {
     struct budget_limits promised;
-    double used_cpu;         /* share of one core, mean of the last minute, without opening */
-    double used_opening_cpu; /* the same for opening */
-    double used_cpu_ns;      /* CPU time of the last minute, without opening */
-    uint64_t used_memory_bytes;
-    double share_ns;   /* CPU time of each owner, ns a second; INFINITY: as asked for */
-    size_t slowed;     /* targets that are sampled less often than asked for */
-    double slowest_hz; /* the least rate of those; 0: there are none */
-    double wanted_cpu; /* share of one core that it would take to slow none */
-    uint64_t left_out; /* targets left out for the limits, so far */
+    double used_cpu; /* share of one core, mean of the last minute, without opening and requests */
+    double used_opening_cpu;    /* the same for opening */
+    double used_cpu_ns;         /* CPU time of the last minute, without opening and requests */
+    uint64_t used_memory_bytes; /* with requests */
+    double share_ns;            /* CPU time of each owner, ns a second; INFINITY: as asked for */
+    size_t slowed;              /* targets that are sampled less often than asked for */
+    double slowest_hz;          /* the least rate of those; 0: there are none */
+    double wanted_cpu;          /* share of one core that it would take to slow none */
+    uint64_t left_out;          /* targets left out for the limits, so far */
 };
 
 /* Usage up to the end of a step. */
@@ -78,14 +79,14 @@ struct budget {
     struct budget_state state;
     struct budget_mark marks[BUDGET_STEPS]; /* ring */
     size_t newest;                          /* index in marks */
-    double opening_left_ns;                 /* CPU time that opening may take now */
-    double samples_ns;            /* CPU time for samples, ns a second, as targets are charged */
-    double other_cpu;             /* share of one core that scans and delivery take */
-    double charged;               /* what targets are charged for a ns of CPU time, 1 or more */
-    bool spent;                   /* the last minute used more than the limit; it stays so until
-                                   * all that is asked for fits into it again */
-    uint64_t floor_ns;            /* monotonic: one sample a second is too much since; 0: not */
-    uint64_t memory_ns;           /* monotonic: too much memory since; 0: not */
+    double opening_left_ns;                 /* CPU time that opening may take now; < 0: owed */
+    double samples_ns;  /* CPU time for samples, ns a second, as targets are charged */
+    double other_cpu;   /* share of one core that scans and delivery take */
+    double charged;     /* what targets are charged for a ns of CPU time, 1 or more */
+    bool spent;         /* the last minute used more than the limit; it stays so until
+                         * all that is asked for fits into it again */
+    uint64_t floor_ns;  /* monotonic: since when one sample a second is too much; 0: it is not */
+    uint64_t memory_ns; /* monotonic: since when memory is too much; 0: it is not */
     uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
 };
 

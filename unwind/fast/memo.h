@@ -6,9 +6,8 @@
  * the copies that were fetched beforehand (prefetch.h). If the copies of the next sample have the
  * same bytes at all these offsets, the result is the same, too.
  *
- * This also replaces the second read that shows that the parts belong together: if each part is the
- * same in two samples, then all of it existed at once between them. A second read within one sample
- * is trusted for the same reason.
+ * No second read is needed then to show that the parts belong together: parts that are the same in
+ * two samples all existed at once between them.
  *
  * Shape:   memos_init; memos_begin; for each thing memo_find, and if that gives NULL memo_record,
  *          reads through `mem`, memo_store or memo_discard; memos_end; memos_finish.
