@@ -284,7 +284,7 @@ def test_a_browser_finds_zooms_and_switches(shop, tab):
     top = tab.run("[...document.querySelectorAll('#top tbody button')].slice(0, 4).map(button => button.textContent)")
     assert {"brew", "bake"} & set(top), top
 
-    tab.run("[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label') === "
+    tab.run("[...document.querySelectorAll('#targets tbody button')].find(button => button.getAttribute('aria-label') === "
             "'the next 5 seconds of process %d').click()" % targets["bake"].pid)
     tab.wait("document.getElementById('about').textContent.includes('process %d, sampled now')" % targets["bake"].pid, "it is sampled")
     assert tab.run(SEARCH % "/^bake /").startswith("1 ") and tab.run(SEARCH % "/^brew /").startswith("0 ")
@@ -369,7 +369,7 @@ def test_a_click_on_a_heading_sorts(shop, tab):
     assert tab.problems == []
 
 
-CLICK = "[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label') === '%s').click()"
+CLICK = "[...document.querySelectorAll('#targets tbody button')].find(button => button.getAttribute('aria-label') === '%s').click()"
 TEXT = "document.getElementById('%s').textContent"
 COLOUR = "getComputedStyle(%s).backgroundColor"
 BOX = "[...document.querySelectorAll('#graph div')].find(box => box.textContent === '%s')"
@@ -506,7 +506,7 @@ def test_a_browser_survives_what_it_looks_at(shop, tab):
     run, port, targets = shop
     live.wait_until(lambda: kept(port) >= 1, "profiles are kept", 0.3)
     open_shop(tab, port)
-    tab.run("[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label').endsWith(' %d')).click()" % targets["bake"].pid)
+    tab.run("[...document.querySelectorAll('#targets tbody button')].find(button => button.getAttribute('aria-label').endsWith(' %d')).click()" % targets["bake"].pid)
     tab.wait("document.querySelectorAll('#threads tbody tr').length >= 2", "its threads")
     tab.wait("/The GIL is held by|Nobody holds/.test(document.getElementById('holder').textContent)", "who holds the GIL")
     tab.run("document.querySelector('#threads summary').click()")
@@ -533,7 +533,7 @@ def test_a_tool_finds_nothing_that_keeps_people_out(shop, tab):
         tab.colours(scheme)
         tab.resize(width, 900)
         open_shop(tab, port)
-        tab.run("document.querySelector('#targets button').click()")
+        tab.run("document.querySelector('#targets tbody button').click()")
         tab.wait("document.querySelectorAll('#threads tbody tr').length >= 2", "threads")
         tab.run(SEARCH % "warm")
         tab.run("document.getElementById('pause').click()")
