@@ -32,7 +32,8 @@ enum conf_rc conf_listen(const char *text, struct conf_listen *out, struct err *
 {
     const char *colon = strrchr(text, ':');
     const char *port = colon ? colon + 1 : text;
-    size_t digits = strspn(port, "0123456789");
+    const size_t digits = strspn(port, "0123456789");
+    const unsigned long number = strtoul(port, NULL, 10); /* the largest of all if it is larger */
     struct conf_listen listen = {.is_path = *text == '/'};
     char shown[CONF_QUOTE_MAX];
 
@@ -40,10 +41,10 @@ enum conf_rc conf_listen(const char *text, struct conf_listen *out, struct err *
         *out = listen;
         return conf_socket_check(text, err);
     }
-    listen.port = digits < 6 ? (uint16_t)strtoul(port, NULL, 10) : 0;
+    listen.port = (uint16_t)number;
     if (port[digits] || digits == 0)
         err_set(err, "%s has no port at its end", conf_quote(shown, text));
-    else if (listen.port == 0 || strtoul(port, NULL, 10) > UINT16_MAX)
+    else if (number == 0 || number > UINT16_MAX)
         err_set(err, "%s has a port that is not between 1 and 65535", conf_quote(shown, text));
     else if (!read_host(text, colon ? (size_t)(colon - text) : 0, &listen))
         err_set(err, "%s has no IP address before its port", conf_quote(shown, text));

@@ -38,16 +38,21 @@ static void match_types(struct merger *m)
     }
 }
 
+static enum pprof_rc copy_function(struct pprof *into, const struct pprof *from, uint32_t function,
+                                   uint32_t *out)
+{
+    const struct function_key *key = function_at(from, function);
+
+    return pprof_function(into, text_at(from, key->name), text_at(from, key->file), key->start_line,
+                          out);
+}
+
 static enum pprof_rc map_functions(struct merger *m)
 {
-    const struct function_key *key;
     enum pprof_rc rc = PPROF_OK;
 
-    for (uint32_t i = 0; i < m->from->functions.count && rc == PPROF_OK; i++) {
-        key = function_at(m->from, i);
-        rc = pprof_function(m->into, text_at(m->from, key->name), text_at(m->from, key->file),
-                            key->start_line, &m->functions[i]);
-    }
+    for (uint32_t i = 0; i < m->from->functions.count && rc == PPROF_OK; i++)
+        rc = copy_function(m->into, m->from, i, &m->functions[i]);
     return rc;
 }
 
@@ -277,12 +282,10 @@ static enum pprof_rc copy_location(struct pprof *into, const struct pprof *from,
                                    uint32_t *out)
 {
     const struct location_key *key = location_at(from, location);
-    const struct function_key *function = function_at(from, key->function);
-    uint32_t number;
-    enum pprof_rc rc = pprof_function(into, text_at(from, function->name),
-                                      text_at(from, function->file), function->start_line, &number);
+    uint32_t function;
+    enum pprof_rc rc = copy_function(into, from, key->function, &function);
 
-    return rc == PPROF_OK ? pprof_location(into, number, key->line, key->column, out) : rc;
+    return rc == PPROF_OK ? pprof_location(into, function, key->line, key->column, out) : rc;
 }
 
 static enum pprof_rc copy_stack(struct pprof *into, const struct pprof *from, uint32_t stack,

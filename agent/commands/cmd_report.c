@@ -134,7 +134,7 @@ static struct source_reader *open_reported_source(const struct request *request,
     return NULL;
 }
 
-/* Who may read a report: not more than may read its profiles, and none of root's source files. */
+/* Only root may read a report of private profiles that root makes, or one with source lines. */
 static enum output_readers readers_of_report(const struct request *request, bool is_private)
 {
     const bool has_source =

@@ -160,8 +160,8 @@ static void keep_within_bytes(struct export_queue *queue, const struct export_en
         struct export_entry *entry = queue->entries[i];
         size_t size = bytes_bound(entry);
 
-        if (size == 0 || entry->file ||
-            entry == kept) { /* a part of a batch that is on disk is not lost */
+        /* A part of a batch that is on disk is not lost. */
+        if (size == 0 || entry->file || entry == kept) {
             i++;
             continue;
         }

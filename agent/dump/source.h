@@ -39,8 +39,8 @@ struct source_line {
 struct source;
 
 /*
- * Takes over `reader`; NULL: there is none. `started_ns` (UTC): files that were changed later than
- * that have no lines; INT64_MAX: all files have.
+ * Takes over `reader`, which may be NULL: no file can be read. No lines are given of a file that
+ * was changed after `started_ns`, in UTC; INT64_MAX: whenever it was changed.
  *
  * Gives: NULL: out of memory, or there is no reader.
  */

@@ -159,7 +159,6 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
     target->wanted_hz = process->wanted_hz;
-    target->slowed = process->slowed;
     target->counts = *process->counts;
     target->hangs = process->hang->count;
     target->hang = hang_name(process->hang->kind);

@@ -33,9 +33,8 @@ struct state_target {
     char named_by[96]; /* why it is called so */
     char python[32];   /* "" as long as it is not known */
     const char *doing; /* static: "sampled", "waits", "apart" */
-    double rate_hz;    /* now */
+    double rate_hz;    /* now: less than wanted_hz if max_cpu has slowed it */
     double wanted_hz;  /* as the settings or a burst ask for it */
-    bool slowed;       /* less often than that, by max_cpu */
     bool burst;        /* sampled more often for a while */
     struct engine_counts counts;
     const char *hang; /* static: how it hangs; NULL: it does not */

@@ -205,6 +205,11 @@ static void hangs_text(const struct state *state, struct buf *out)
                     count_hanging(state), hangs[HANG_STUCK], hangs[HANG_DEADLOCK]);
 }
 
+static bool is_slowed(const struct state_target *target)
+{
+    return target->rate_hz < target->wanted_hz;
+}
+
 static void targets_text(const struct state *state, struct buf *out)
 {
     if (state->target_count == 0)
@@ -220,7 +225,7 @@ static void targets_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz",
                     target->doing ? target->doing : "-", target->counts.samples,
                     target->counts.torn, dropped_of(&target->counts), target->rate_hz);
-        if (target->slowed)
+        if (is_slowed(target))
             buf_add_fmt(out, " of %.4gHz (max_cpu)", target->wanted_hz);
         else if (target->burst)
             buf_add_str(out, " (burst)");
@@ -451,7 +456,7 @@ static void targets_json(const struct state *state, struct buf *out)
                     ", \"state\": \"%s\", \"rate_hz\": %.6g, \"wanted_hz\": %.6g, "
                     "\"burst\": %s, \"slowed\": %s",
                     target->doing ? target->doing : "", target->rate_hz, target->wanted_hz,
-                    json_bool(target->burst), json_bool(target->slowed));
+                    json_bool(target->burst), json_bool(is_slowed(target)));
         counts_json(&target->counts, out);
         hang_json(target, out);
         buf_add_str(out, "}");

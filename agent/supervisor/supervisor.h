@@ -104,9 +104,8 @@ struct supervisor_process {
     const char *service, *named_by;
     const char *python; /* version; "": not known yet */
     double wanted_hz;   /* as asked for, or that of its burst */
-    double rate_hz;     /* now: that, or slowed */
+    double rate_hz;     /* now: that, or less for max_cpu */
     bool burst;
-    bool slowed;                        /* for max_cpu */
     bool sampling;                      /* false: it is being opened, or its sampler was lost */
     bool quarantined;                   /* it has blocked or crashed a sampler */
     const struct engine_counts *counts; /* some seconds old */
