@@ -46,7 +46,7 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit rates[] = {{"kHz", 1000, NULL}, {"Hz", 1, NULL}, {NULL, 0, NULL}};
-static const struct unit shares[] = {{"%", 1}, {NULL, 0, NULL}};
+static const struct unit shares[] = {{"%", 1, NULL}, {NULL, 0, NULL}};
 
 enum { THOUSAND = 1000, DECIMALS_MAX = 3 };
 

@@ -53,7 +53,9 @@ export PYTHONDONTWRITEBYTECODE = 1
 deps: ## daily: install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
-test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
+# The fuzz targets are compiled, too: linked with libFuzzer and run they are only by `make fuzz`.
+test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH) $(FUZZ:%=%.o)
+$(FUZZ:%=%.o): WERROR = -Werror
 
 pythons: ## long: find the Pythons of the live tests; get those that Debian or Maven Central has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)

@@ -65,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(strlen(out) < sizeof(out));
     if (naming_attribute(text, "service.name", out, sizeof(out)))
         labels_put(&labels, "a", out);
-    (void)otel_context_decode(data, size, put, &labels);
+    if (!otel_context_decode(data, size, put, &labels))
+        labels_put(&labels, "not", "decoded");
     require(labels.size <= sizeof(labels.text) && labels.count <= LABELS_MAX);
     return 0;
 }

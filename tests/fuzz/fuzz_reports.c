@@ -6,7 +6,8 @@
  * The input is a list of messages: a byte for the kind, one for how to read on, one for how many
  * bytes follow. A message of a known kind is as long as it is to be, unless the first bit of the
  * second byte is set; with the second bit the bytes stand behind the struct, else in it, from where
- * the other bits say.
+ * the other bits say. A first message of kind REPORT_BUILD is read as such; if it is another one,
+ * the sampler has said before that it is of this build.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,9 @@ static const size_t sizes[] = {
     [REPORT_COMMITTED] = sizeof(uint64_t),
     [REPORT_HANG] = sizeof(struct engine_hang),
     [REPORT_WARNING] = sizeof(struct report_warning),
+    [REPORT_BUILD] = sizeof(struct report_build),
+    [REPORT_NAMED] = sizeof(struct report_named),
+    [REPORT_CHILD] = sizeof(struct process_end),
 };
 
 enum { KINDS = sizeof(sizes) / sizeof(sizes[0]) };
@@ -47,6 +51,13 @@ static void must(bool holds)
 {
     if (!holds)
         abort();
+}
+
+static void other_build(void *ctx, const struct err *why)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += strlen(why->text);
 }
 
 static void began(void *ctx, struct proc_id id, const char *version)
@@ -81,7 +92,7 @@ static void hangs(void *ctx, const struct engine_hang *hang, const char *dump, s
 {
     struct heard *heard = ctx;
 
-    must(size <= HANG_DUMP_MAX && hang->kind < HANG_KINDS);
+    must(size <= HANG_DUMP_MAX && (size_t)hang->kind < HANG_KINDS);
     hang_report(&heard->log, &heard->reported, hang, "shop", dump, size);
 }
 
@@ -90,6 +101,20 @@ static void warned(void *ctx, struct proc_id id, const struct err *text)
     struct heard *heard = ctx;
 
     heard->bytes += strlen(text->text) + (size_t)id.pid;
+}
+
+static void named(void *ctx, const struct report_named *named)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += strlen(named->service) + strlen(named->named_by) + named->labels.count;
+}
+
+static void child(void *ctx, const struct process_end *child)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += (size_t)child->id.pid + (size_t)child->parent;
 }
 
 /* Sends one message. Gives how much of the input it took; 0: there is no more. */
@@ -117,8 +142,17 @@ static size_t send_one(struct ipc_channel *channel, const uint8_t *data, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sampler_process_callbacks callbacks = {began,   put_off, ended,
-                                                               counted, hangs,   warned};
+    static const struct sampler_process_callbacks callbacks = {
+        .other_build = other_build,
+        .began = began,
+        .put_off = put_off,
+        .ended = ended,
+        .counted = counted,
+        .hangs = hangs,
+        .warns = warned,
+        .named = named,
+        .child = child,
+    };
     static struct heard heard;
     struct services services = {.max = SERVICES};
     struct report_counts sum = {0};
@@ -133,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ipc_channel_init(&other_end, fds[0]);
     ipc_channel_init(&sampler.child.channel, fds[1]);
     sampler.child.pidfd = -1;
+    sampler.is_our_build = size == 0 || data[0] % (KINDS + 1) != REPORT_BUILD;
     while (good && count++ < MESSAGES && (took = send_one(&other_end, data, size)) > 0) {
         data += took;
         size -= took;

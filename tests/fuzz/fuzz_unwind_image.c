@@ -37,7 +37,6 @@ static void check_thread(void *ctx, const struct cpy_thread *thread)
 
 static void check_task(void *ctx, const struct cpy_task *task)
 {
-    static volatile size_t total;
     uint32_t i;
 
     *(size_t *)ctx += 1;

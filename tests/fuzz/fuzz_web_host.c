@@ -4,16 +4,17 @@
 #include <string.h>
 
 #include "agent/serve/web_header.h"
-#include "agent/serve/web_listen.h"
+#include "conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1), host[64];
+    char *text = malloc(size + 1);
+    struct conf_listen listen;
+    struct err err = {""};
     const char *value;
     size_t header, value_size = 0;
-    uint16_t port;
 
     if (!text)
         return 0;
@@ -24,7 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         strspn(text, "0123456789abcdefABCDEF.:[]") != strlen(text) &&
         strncmp(text, "localhost", 9) != 0)
         abort();
-    if (web_address(text, host, &port) && (strlen(host) >= sizeof(host) || port == 0))
+    if (conf_listen(text, &listen, &err) == CONF_OK
+            ? !listen.is_path && (strnlen(listen.host, sizeof(listen.host)) == 0 ||
+                                  strnlen(listen.host, sizeof(listen.host)) == sizeof(listen.host))
+            : err.text[0] == '\0')
         abort();
     header = web_header_size(text, size);
     if (header > size)
