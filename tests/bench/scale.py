@@ -6,7 +6,8 @@ with --fresh are interpreters of their own; each has its own threads and its own
 
 Its parts are `hosts`, the rows that a bar is set for; `record`, what a recording of one process costs beside CPython's own
 profiler; `speed`, what that takes from the process; and `curves`: how the cost grows with processes, with threads, with
-the depth of the stacks and with the rate, as a plot beside the JSON. With --before, another build is measured on the
+the depth of the stacks and with the rate, as a plot beside the JSON; and `plan`: the table of README and pystrobe(8), without
+a limit and with max_cpu = 1%. With --before, another build is measured on the
 same processes in turns: ratios carry over to other machines, percentages do not.
 """
 
@@ -20,6 +21,7 @@ import sys
 
 import plot
 import scale_agent
+import scale_plan
 import scale_record
 import tools_stats
 
@@ -49,7 +51,7 @@ BARS = {
     Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}, Point(1000, 8, 19): {"cpu": 0.03},
 }
 KEPT_LEAST = 0.8  # of the ticks, for the figures to say anything: a full machine leaves out some
-PARTS = ("hosts", "record", "speed", "curves")
+PARTS = ("hosts", "record", "speed", "curves", "plan")
 
 
 def programs_of(args):
@@ -147,7 +149,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--before", metavar="PATH", help="another build's executable, to measure in turns with this one")
-    parser.add_argument("--part", choices=PARTS, nargs="+", default=PARTS[:3], help="default: all but the curves")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=PARTS[:3], help="default: all but curves and plan")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--processes", type=int, nargs="+",
                         help="a host of just these, with --threads, --rate, --depth, --every and --work")
@@ -208,10 +210,13 @@ def main():
     programs = programs_of(args)
     rows = measure_hosts(args, programs)
     records, speeds = measure_records(args, programs)
+    plan = scale_plan.measure(programs["now"], args, Point, log) if "plan" in args.part and not args.processes else []
+    if plan:
+        say("\n" + scale_plan.markdown(plan))
     if args.json:
         path = pathlib.Path(args.json)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"hosts": rows, "record": records, "speed": speeds}, indent=1) + "\n")
+        path.write_text(json.dumps({"hosts": rows, "record": records, "speed": speeds, "plan": plan}, indent=1) + "\n")
         if "curves" in args.part and not args.processes:
             path.with_suffix(".svg").write_text(draw(rows, "Cost of an agent on a host"))
     if args.check and (any(map(missed_bars, rows)) or any(map(scale_record.missed, records))):

@@ -2,11 +2,13 @@
 """Runs an agent on a host of many Python processes and measures what it takes."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,12 +18,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ATTACH_S = 120  # until all processes must be sampled
 COUNT_S = 3  # in which system calls are counted
 
-# What it may use is far more than any bar, so that nothing is left out for it, and less than a core, which one
-# sampler is for.
 INI = """[agent]
 rate = %(rate)gHz
 interval = 15s
-max_cpu = 75%%
+max_cpu = %(max_cpu)s
+control = %(folder)s/control
 max_memory = 1GiB
 [target scale]
 cmdline = %(mark)s
@@ -127,6 +128,12 @@ def calls_per_s(pids):
     return int(found.group(1)) / COUNT_S if found and done.returncode == 0 else None
 
 
+def rate_now(program, control):
+    """The median rate of the targets, in Hz."""
+    done = subprocess.run([program, "status", "--json", "--socket", str(control)], capture_output=True, text=True, check=True)
+    return statistics.median(target["rate_hz"] for target in json.loads(done.stdout)["targets"])
+
+
 def stop(agent, log):
     """Ends the agent; gives the samples that it says it took."""
     agent.send_signal(signal.SIGTERM)
@@ -151,12 +158,16 @@ def targets(python, point, fresh):
         started.wait(60)
 
 
-def run(program, mark, point, settle_s, seconds):
+# Far more than any bar, so that nothing is left out for it, and less than a core, which one sampler is for.
+UNLIMITED = "75%"
+
+
+def run(program, mark, point, settle_s, seconds, max_cpu=UNLIMITED):
     """What an agent of that executable takes on the running targets."""
     with tempfile.TemporaryDirectory(prefix="pystrobe-scale-") as name:
         folder = pathlib.Path(name)
         ini, log = folder / "scale.ini", folder / "agent.log"
-        ini.write_text(INI % {"rate": point.rate, "mark": mark, "store": folder / "store"})
+        ini.write_text(INI % {"rate": point.rate, "mark": mark, "folder": folder, "store": folder / "store", "max_cpu": max_cpu})
         with log.open("w") as out:
             agent = subprocess.Popen([program, "agent", "-c", str(ini)], stderr=out)
         started = time.monotonic()
@@ -165,6 +176,7 @@ def run(program, mark, point, settle_s, seconds):
             time.sleep(settle_s)
             row = measure(agent, seconds)
             calls = calls_per_s(tree(agent.pid))
+            row["rate_hz"] = rate_now(program, folder / "control")
             ticks = (point.processes + 1) * point.rate  # the process that forked the others bears the mark, too
             row["calls"] = calls and calls / ticks
             lived = time.monotonic() - started
