@@ -286,7 +286,7 @@ const struct conf_option conf_options[] = {
         NUMBER(SHARE, "0.5%", "0.1%", "10000%"),
         .help = "How much CPU time answers may use, of one core, over a minute. Where that does "
                 "not do, requests that start a process (what the page reads from the store, "
-                "threads, stacks) get 429 and when to ask again. It is no part of max_cpu of "
+                "threads, stacks) get 429 and when to ask again. It is not part of max_cpu of "
                 "[agent]: nothing is sampled less often for it.",
     },
     {
@@ -294,7 +294,7 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_LABEL,
         .otherwise = "no label",
         .example = "env = prod",
-        .help = "A label of this name with this value. The service is no label: each target has "
+        .help = "A label of this name with this value. The service is not a label: each target has "
                 "its own.",
     },
     {
@@ -438,7 +438,7 @@ const struct conf_option conf_options[] = {
         .help = "Tells of a process that hangs for so long: in the log, once, with the stacks of "
                 "all its threads and its asyncio tasks; in pystrobe status and the metrics; and "
                 "by a profile of its own with the labels hang = stuck or hang = deadlock, and pid. "
-                "Stuck: in all samples of that time a thread held the GIL at the same instruction "
+                "Stuck: in all samples of this time a thread held the GIL at the same instruction "
                 "of the same stack, and its variables were the same. Deadlock: the process used "
                 "no CPU time, and each of its threads waits, with no timeout, for a lock that no "
                 "other process has. What waits for a file, a socket, a timer or a child does not "

@@ -161,7 +161,7 @@ enum conf_rc conf_regex_check(const char *text, struct err *err)
     if (rc == REG_ESPACE)
         return CONF_NOMEM;
     (void)regerror(rc, &regex, why, sizeof(why));
-    err_set(err, "%s is no regular expression: %s", conf_quote(shown, text), why);
+    err_set(err, "%s is not a regular expression: %s", conf_quote(shown, text), why);
     return CONF_BAD;
 }
 

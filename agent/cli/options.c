@@ -43,7 +43,7 @@ bool options_pid(const char *text, pid_t *out)
     errno = 0;
     pid = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || pid <= 0 || pid > INT_MAX) {
-        (void)fprintf(stderr, "pystrobe: '%s' is no process id\n", text);
+        (void)fprintf(stderr, "pystrobe: '%s' is not a process id\n", text);
         return false;
     }
     *out = (pid_t)pid;
@@ -66,7 +66,7 @@ bool options_duration(const char *text, uint64_t *out_ns)
     with_unit(text, "s", full, sizeof(full));
     if (conf_duration(full, out_ns, &err) == CONF_OK && *out_ns > 0)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no duration like 10s or 1m30s\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a duration like 10s or 1m30s\n", text);
     return false;
 }
 
@@ -78,7 +78,7 @@ bool options_rate(const char *text, double *out_hz)
     with_unit(text, "Hz", full, sizeof(full));
     if (conf_rate(full, out_hz, &err) == CONF_OK && *out_hz >= 0.1 && *out_hz <= 10000)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no rate from 0.1Hz to 10000Hz\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a rate from 0.1Hz to 10000Hz\n", text);
     return false;
 }
 

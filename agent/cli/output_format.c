@@ -28,13 +28,13 @@ bool output_format_choose(const char *name, const char *path, const struct forma
     else if (output_is_file(path))
         format = format_of_path(path);
     if (!format && name)
-        (void)fprintf(stderr,
-                      "pystrobe: there is no format '%s'; pystrobe report --help has them\n", name);
+        (void)fprintf(
+            stderr,
+            "pystrobe: format '%s' is not known; pystrobe report --help lists the formats\n", name);
     else if (!format && output_is_file(path))
         print_unknown_ending(path);
     else if (format && !format->plain && output_is_terminal(path))
-        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
-                      format->name);
+        (void)fprintf(stderr, "pystrobe: %s is not for a terminal: use -o FILE\n", format->name);
     else {
         *out = format;
         return true;

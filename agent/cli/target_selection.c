@@ -180,7 +180,7 @@ static void explain_left_behind(struct buf *out)
         (void)command_line_read(pids[i], command);
         buf_add_str(out, "pystrobe: the command has ended; ");
         add_process_name(pids[i], command, out);
-        buf_add_str(out, ", which it has started, goes on and is not sampled any more\n");
+        buf_add_str(out, ", which it started, runs on and is no longer sampled\n");
     }
     if (count > LIKELY_MAX)
         buf_add_fmt(out, "pystrobe: %zu more %s on\n", count - LIKELY_MAX,

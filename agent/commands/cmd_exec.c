@@ -171,7 +171,7 @@ static bool make_absolute(const char *path, void *out)
     free(here);
     if (used > 0 && used < PATH_MAX_BYTES)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no path\n", path);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a path\n", path);
     return false;
 }
 
@@ -208,7 +208,8 @@ static int read_exec_conf(const struct request *request, struct conf **out)
     if (!request->store[0] && environment_has_exporter())
         return options_conf(&source, out);
     if (!request->store[0] && !options_store(store, sizeof(store))) {
-        (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
+        (void)fprintf(stderr,
+                      "pystrobe: there is no folder to keep profiles in; use --store DIR\n");
         return EXIT_USAGE;
     }
     (void)snprintf(ini, sizeof(ini),

@@ -51,8 +51,8 @@ static const char help[] =
 
 static const char help_end[] =
     "\n\n"
-    "Exit status: 0; 1 if a file is no valid profile or cannot be read, or there is\n"
-    "none; 64 for wrong usage.\n\n"
+    "Exit status: 0; 1 if a file is not a valid profile or cannot be read, or there\n"
+    "is none; 64 for wrong usage.\n\n"
     "Example:\n"
     "  pystrobe report out.pb.gz -o out.html\n";
 
@@ -318,7 +318,7 @@ static int report_store(const struct request *request)
     else if (files.count == 0)
         (void)fprintf(stderr, "pystrobe: %s: there are no profiles%s%s%s\n", request->store,
                       request->service ? " of " : "", request->service ? request->service : "",
-                      since_ns ? " of that time" : "");
+                      since_ns ? " in this time range" : "");
     else
         status = report_profiles(request, files.paths, files.count);
     if (files.shut > 0)
@@ -335,7 +335,7 @@ static bool read_count(const char *text, void *out)
     errno = 0;
     number = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end || errno || number == 0) {
-        (void)fprintf(stderr, "pystrobe: '%s' is no number of functions\n", text);
+        (void)fprintf(stderr, "pystrobe: '%s' is not a number of functions\n", text);
         return false;
     }
     *(size_t *)out = number;
@@ -407,7 +407,7 @@ static bool choose_store(struct request *request, char **words, int count)
     } else if (!request->store) {
         request->store = request->store_path;
         if (!options_store(request->store_path, sizeof(request->store_path))) {
-            (void)fputs("pystrobe: there is no usual store here; use --store DIR\n", stderr);
+            (void)fputs("pystrobe: no store was found here; use --store DIR\n", stderr);
             return false;
         }
     }

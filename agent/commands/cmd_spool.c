@@ -80,7 +80,7 @@ static bool parse_id(const char *text, struct id *out)
         out->profile = strtoul(end + 1, &end, 10);
     if (*text && *end == '\0' && out->number > 0 && out->profile <= BATCH_PROFILES_MAX)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no ID; pystrobe spool ls lists them\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not an ID; pystrobe spool ls lists them\n", text);
     return false;
 }
 

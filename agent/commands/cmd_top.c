@@ -341,7 +341,7 @@ static bool read_iterations(const char *text, void *out)
     *(unsigned long *)out = count;
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && count > 0 && count <= ITERATIONS_MAX)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is no number of updates\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a number of updates\n", text);
     return false;
 }
 

@@ -50,7 +50,7 @@ static void report_answer(struct findings *out, const char *check,
         findings_add(out, FINDING_BAD, check,
                      "look at the path of url, whether the server is of that type, and for a proxy "
                      "or a login page between",
-                     "it is no server of this type: %s", probe->err.text);
+                     "it is not a server of this type: %s", probe->err.text);
     else if (probe->rc == EXPORTER_RETRY)
         findings_add(out, FINDING_NOTE, check, "", "it takes nothing just now: %s",
                      probe->err.text);

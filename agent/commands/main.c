@@ -61,7 +61,7 @@ static int run_command(int argc, char **argv)
         if (commands[i].help)
             conf_nearest_try(&nearest, commands[i].name);
     }
-    (void)fprintf(stderr, "pystrobe: there is no command '%s'", argv[0]);
+    (void)fprintf(stderr, "pystrobe: command '%s' is not known", argv[0]);
     if (nearest.best)
         (void)fprintf(stderr, "; did you mean '%s'?\n", nearest.best);
     else

@@ -158,7 +158,8 @@ static bool switch_publisher(struct run *run, struct conf *conf, struct publishe
     if (publisher_open(opened, conf, flags, err) == EXPORTER_OK)
         return true;
     if (publisher_open(&run->publisher, run->conf, flags, &again) != EXPORTER_OK) {
-        log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
+        log_line(LOG_LEVEL_ERROR, "the exporters in use until now cannot go on either: %s",
+                 again.text);
         _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
     }
     run->publisher.profiles = profiles;

@@ -240,9 +240,9 @@ void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                        stats->last_error.text);
     log->reported.unreadable = stats->unreadable;
     if (bad > 0 && may_say(&log->bad_ns, now_ns)) {
-        export_log_say(
-            log->world, spool_who, DELIVERY_WARNING, "%" PRIu64 " %s went to bad/", bad,
-            text_plural(bad, "file that is no whole profile", "files that are no whole profiles"));
+        export_log_say(log->world, spool_who, DELIVERY_WARNING, "%" PRIu64 " %s went to bad/", bad,
+                       text_plural(bad, "file that is not a whole profile",
+                                   "files that are not whole profiles"));
         log->reported.bad = stats->bad;
     }
 }

@@ -156,7 +156,7 @@ void publisher_otlp_end(struct publisher_otlp *publisher)
     }
 }
 
-/* The name that a Pyroscope takes; the name itself where there is no memory for that. */
+/* The name that a Pyroscope takes; the name itself where out of memory for this request. */
 static const char *limited_name(struct publisher_otlp *publisher, const char *name)
 {
     char taken[EXPORTER_LABEL_NAME_MAX + 1];

@@ -99,7 +99,7 @@ static enum spool_rc check_lock_file(const struct spool *spool, struct err *err)
         return set_spool_error(spool, "cannot be locked", err);
     if (S_ISREG(info.st_mode) && info.st_nlink == 1)
         return SPOOL_OK;
-    err_set(err, "%s/%s: is no regular file, or has a second name (a hard link): remove it",
+    err_set(err, "%s/%s: is not a regular file, or has a second name (a hard link): remove it",
             spool->path, lock_name);
     errno = EPERM;
     return SPOOL_FAILED;
@@ -403,7 +403,7 @@ static enum spool_rc open_batch(struct spool *spool, const struct spool_name *na
     if (fd < 0)
         return judge(spool, err);
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > BATCH_SIZE_MAX) {
-        err_set(err, "is no file of a batch's size");
+        err_set(err, "is not of the size of a batch");
         (void)close(fd);
         return SPOOL_CORRUPT;
     }

@@ -137,7 +137,7 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
     set_since(files, since_ns);
     files->explains = true;
     if (service && !service_folder(service, folder)) {
-        err_set(err, "'%s' can be no service's name", service);
+        err_set(err, "'%s' cannot be the name of a service", service);
         return false;
     }
     if (service && snprintf(path, sizeof(path), "%s/%s", store, folder) >= (int)sizeof(path)) {
@@ -159,7 +159,7 @@ bool report_files_of_range(const char *store, const char *folder, int64_t from_m
 
     if (!store_name_is_service(folder) ||
         snprintf(path, sizeof(path), "%s/%s", store, folder) >= (int)sizeof(path)) {
-        err_set(err, "'%s' can be no service's folder", folder);
+        err_set(err, "'%s' cannot be the folder of a service", folder);
         return false;
     }
     store_name_file(&from, false, files->since);

@@ -43,13 +43,13 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
         return true;
     if (good && sum->profile)
         err_set(err,
-                "of that time there is nothing of process %" PRId64
+                "there is no profile of process %" PRId64
                 ": it was not sampled, or [target] split = none",
                 query->pid);
     else if (good && sum->other.size > 0)
         err_set(err, "%s", buf_text(&sum->other));
     else if (good)
-        err_set(err, "there are no profiles of that time");
+        err_set(err, "there are no profiles in this time range");
     return false;
 }
 
@@ -109,7 +109,7 @@ bool store_query_difference(const struct store_query *before, const struct store
     if (good && (strcmp(sums[0].names[1], sums[1].names[1]) != 0 ||
                  report_sum_difference(&sums[1], &sums[0], &profile) != PPROF_OK ||
                  !add_stored_graph(after, &sums[1], profile, 1, out))) {
-        err_set(err, "they cannot be compared: other units, or too large");
+        err_set(err, "the two cannot be compared: their units differ, or they are too large");
         good = false;
     }
     buf_add_str(out, "}\n");

@@ -223,7 +223,7 @@ void report_sum_explain_scale(struct report_sum *after, struct report_sum *befor
     const double factor = factor_of(after, before);
 
     if (after_ns <= 0 || before_ns <= 0)
-        buf_add_str(out, "how long they were recorded is not known: totals are compared");
+        buf_add_str(out, "the recorded time is not known: totals are compared");
     else if (factor < 1 - SCALE_SHOWN || factor > 1 + SCALE_SHOWN)
         buf_add_fmt(out,
                     "recorded: %.2fs before, %.2fs after; values before are times %.3g, "

@@ -72,7 +72,7 @@ static bool remove_stale(const char *path, struct err *err)
     if (lstat(path, &st) != 0)
         return true; /* bind says why, if it is not that there is none */
     if (!S_ISSOCK(st.st_mode)) {
-        err_set(err, "%s: is there already, and is no socket", path);
+        err_set(err, "%s: exists already and is not a socket", path);
         return false;
     }
     if (unlink(path) == 0)

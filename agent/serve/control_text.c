@@ -30,14 +30,14 @@ static bool read_burst(const char *text, struct control_request *out, struct err
     }
     out->rate_hz = strtod(text, &end);
     if (*end != ' ' || !(out->rate_hz >= 0.1 && out->rate_hz <= 1000)) {
-        err_set(err, "the rate is not from 0.1 to 1000 Hz");
+        err_set(err, "the rate must be from 0.1 to 1000 Hz");
         return false;
     }
     text = end + 1;
     errno = 0;
     out->duration_ns = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (errno != 0 || *end != ' ' || out->duration_ns == 0 || out->duration_ns > BURST_MAX_NS) {
-        err_set(err, "the duration is not over 0 and up to a day");
+        err_set(err, "the duration must be over 0 and at most a day");
         return false;
     }
     text = end + 1;
@@ -66,7 +66,7 @@ bool control_text_read(const char *line, size_t size, struct control_request *ou
         return true;
     if (strncmp(text, "burst ", 6) == 0)
         return read_burst(text + 6, out, err);
-    err_set(err, "there is no such request");
+    err_set(err, "this request is not known");
     return false;
 }
 

@@ -92,7 +92,7 @@ static void add_sampling(const struct state *s, struct buf *out)
         quarantined += strcmp(s->targets[i].doing, "apart") == 0;
         sampled += strcmp(s->targets[i].doing, "sampled") == 0;
     }
-    head(out, "pystrobe_targets", "gauge", "Processes that are to be sampled.");
+    head(out, "pystrobe_targets", "gauge", "Processes to sample.");
     labelled(out, "pystrobe_targets", "state", "sampled", (double)sampled);
     labelled(out, "pystrobe_targets", "state", "waits", (double)waits);
     labelled(out, "pystrobe_targets", "state", "apart", (double)quarantined);

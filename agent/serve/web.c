@@ -216,7 +216,8 @@ static void answer_request(struct web *web, struct MHD_Connection *connection, c
     if (!head && strcmp(method, "GET") != 0)
         web_refuse(answer, MHD_HTTP_METHOD_NOT_ALLOWED, "nothing can be changed here");
     else if (web->listen.exposure == WEB_LOOPBACK && !web_header_host_allowed(host))
-        web_refuse(answer, MHD_HTTP_MISDIRECTED_REQUEST, "this is no host of that name");
+        web_refuse(answer, MHD_HTTP_MISDIRECTED_REQUEST,
+                   "the Host header names another host: use the address or localhost");
     else if (is_foreign(connection, path))
         web_refuse(answer, MHD_HTTP_FORBIDDEN, "another page asks for this");
     else if (head)

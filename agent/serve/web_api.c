@@ -48,7 +48,7 @@ static char *enter_store(const struct web_request *request, struct web_answer *a
     else if (busy)
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "%d others read the store", BROWSERS_MAX);
     else if (!path)
-        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory for this request");
     return path;
 }
 
@@ -230,6 +230,6 @@ void web_api_sample(const struct web_request *request, struct web_answer *answer
     if (add_pulled_graph(&pulled, pull.target, &answer->body) == PPROF_OK)
         answer->type = json;
     else
-        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory for this request");
     pprof_free(pulled.profile);
 }

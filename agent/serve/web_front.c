@@ -312,7 +312,7 @@ static void read_request(struct web_front *front, struct client *client)
     bytes[got] = '\0';
     size = web_header_size(bytes, (size_t)got);
     if (*bytes < 'A' || *bytes > 'Z')
-        reply(client, "", 400, "this is no HTTP request\n");
+        reply(client, "", 400, "this is not an HTTP request\n");
     else if (size > 0)
         handle(front, client, bytes, size);
     else if (got == WEB_HEADER_MAX)

@@ -58,7 +58,7 @@ bool web_target(const struct web_request *request, struct web_answer *answer,
         return false;
     if (target && (target[0] == '\0' || strlen(target) >= CONTROL_TARGET_MAX)) {
         web_refuse(answer, MHD_HTTP_BAD_REQUEST,
-                   "target: it is to be the name of a service or of a section");
+                   "target: must be the name of a service or of a section");
         return false;
     }
     if (target)
@@ -79,7 +79,7 @@ static bool read_rate(const struct web_request *request, struct web_answer *answ
     *out = strtod(text, &end);
     if (*text >= '0' && *text <= '9' && !*end && *out >= 0.1 && *out <= 1000)
         return true;
-    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "rate=%s: it is to be from 0.1 to 1000 Hz", text);
+    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "rate=%s: must be from 0.1 to 1000 Hz", text);
     return false;
 }
 
@@ -105,7 +105,7 @@ static void refuse_pull(struct web_answer *answer, const struct on_demand_reques
         break;
     case ON_DEMAND_OK:
     case ON_DEMAND_NOMEM:
-        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory for this request");
         break;
     }
 }
@@ -134,7 +134,7 @@ static void encode_pulled_profile(const struct on_demand_request *request,
         rc = pprof_encode(fitted ? fitted : pulled->profile, &meta, &answer->body);
     pprof_free(fitted);
     if (rc != PPROF_OK) {
-        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory for this request");
         return;
     }
     answer->type = "application/octet-stream";

@@ -17,14 +17,14 @@ static bool read_ms(const struct web_words *words, const char *name, int64_t *ou
     char *end;
 
     if (!text) {
-        err_set(err, "%s: is to be a time, UTC in milliseconds", name);
+        err_set(err, "%s: must be a time, in milliseconds UTC", name);
         return false;
     }
     errno = 0;
     *out = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno && *out <= LAST_MS)
         return true;
-    err_set(err, "%s=%.40s: is no time, UTC in milliseconds", name, text);
+    err_set(err, "%s=%.40s: is not a time in milliseconds UTC", name, text);
     return false;
 }
 
@@ -36,7 +36,7 @@ static bool read_range(const struct web_words *words, const char *const names[2]
         return false;
     if (out->from_ms < out->to_ms)
         return true;
-    err_set(err, "%s, %s: are to be in this order", names[0], names[1]);
+    err_set(err, "%s must be before %s", names[0], names[1]);
     return false;
 }
 
@@ -53,7 +53,7 @@ static bool read_type(const struct web_words *words, char out[WEB_TYPE_SIZE], st
         (void)snprintf(out, WEB_TYPE_SIZE, "%s", text);
         return true;
     }
-    err_set(err, "type=%.40s: is no name of a value", text);
+    err_set(err, "type=%.40s: there is no such value", text);
     return false;
 }
 
@@ -66,7 +66,7 @@ static bool read_service(const struct web_words *words, char out[STORE_SERVICE_S
         (void)snprintf(out, STORE_SERVICE_SIZE, "%s", text);
         return true;
     }
-    err_set(err, "service: is to be a folder, as /api/services names it");
+    err_set(err, "service: must be a folder that /api/services names");
     return false;
 }
 
@@ -82,7 +82,7 @@ static bool read_pid(const struct web_words *words, int64_t *out, struct err *er
         *out = strtol(text, NULL, 10);
         return true;
     }
-    err_set(err, "pid=%.40s: is no number of a process", text);
+    err_set(err, "pid=%.40s: is not a process id", text);
     return false;
 }
 

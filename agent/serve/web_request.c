@@ -72,7 +72,7 @@ bool web_number(const struct web_request *request, struct web_answer *answer, co
         *out = number;
         return true;
     }
-    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "%s=%s: it is to be a number from %ld to %ld", name,
-               text, min, max);
+    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "%s=%s: must be a number from %ld to %ld", name, text,
+               min, max);
     return false;
 }

@@ -95,7 +95,7 @@ enum MHD_Result web_send(struct MHD_Connection *connection, struct web_answer *a
     enum MHD_Result result;
 
     if (buf_failed(&answer->body))
-        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory for this request");
     if (!hold_memory(answer)) {
         buf_finish(&answer->body);
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "others read too large answers now");

@@ -316,7 +316,8 @@ static void check_sampler(struct supervisor *f, struct sampler_process *sampler,
     f->counts.blocked += look == CHILD_PROCESS_BLOCKED;
     f->counts.silent += look == CHILD_PROCESS_SILENT;
     if (look == CHILD_PROCESS_SILENT)
-        log_line(LOG_LEVEL_WARNING, "a sampler did nothing for seconds and is started again");
+        log_line(LOG_LEVEL_WARNING,
+                 "a sampler answered nothing for seconds: it is killed and started again");
     stop_lost_sampler(f, sampler, false, look == CHILD_PROCESS_BLOCKED);
 }
 

@@ -135,7 +135,7 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
     if (f->budget.state.slowed > 0 && before.slowed == 0)
         log_first_slowed(f);
     else if (f->budget.state.slowed == 0 && before.slowed > 0)
-        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+        log_line(LOG_LEVEL_INFO, "sampling at the configured rate again");
 }
 
 static struct assignment *largest(const struct assignments *all)

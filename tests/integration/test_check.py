@@ -35,7 +35,7 @@ def test_servers_are_tried_where_that_is_asked_for(pystrobe, tmp_path):
 
     assert fine.returncode == 0 and "login and path are fine (200)" in fine.stdout
     assert (unasked.returncode, unasked.stdout) == (0, "")
-    assert asked.returncode == 1 and "it is no server of this type: the server answered 200 with text/html" in asked.stdout
+    assert asked.returncode == 1 and "it is not a server of this type: the server answered 200 with text/html" in asked.stdout
     assert both.returncode == 64 and "exclude each other" in both.stderr
 
 

@@ -81,9 +81,9 @@ def test_help_of_a_command_is_the_same_by_both_ways(pystrobe):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["recrod"], "there is no command 'recrod'; did you mean 'record'?"),
-    (["help", "dmup"], "there is no command 'dmup'; did you mean 'dump'?"),
-    (["zzz"], "there is no command 'zzz'; pystrobe --help lists them"),
+    (["recrod"], "command 'recrod' is not known; did you mean 'record'?"),
+    (["help", "dmup"], "command 'dmup' is not known; did you mean 'dump'?"),
+    (["zzz"], "command 'zzz' is not known; pystrobe --help lists them"),
     (["record", "--chldren"], "record: unrecognized option '--chldren'; did you mean '--children'?"),
     (["record", "--chldren=3"], "record: unrecognized option '--chldren'; did you mean '--children'?"),
     (["record", "--s"], "record: ambiguous option '--s'"),

@@ -89,7 +89,7 @@ def test_a_range_of_the_store_comes_as_a_time_line_and_a_flame_graph_and_a_diffe
     assert late["types"][late["type"]][0] == "wall" and late["base"] is None and change["base"] == 1
     assert late["after"]["files"] == late["after"]["read"] == len(times) - 2 and late["after"]["recorded_ms"] > 0
     assert change["before"]["read"] == 2
-    assert pages.ask(port, "/api/graph?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles of that time\n")
+    assert pages.ask(port, "/api/graph?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles in this time range\n")
 
 
 def test_a_range_of_one_process_has_its_samples_alone(shop):

@@ -731,15 +731,15 @@ bool layout_fits(const struct layout *layout, struct err *err)
     }
     if (layout->interp.gil != NO_FIELD &&
         (layout->gil.locked > SMALL_MAX || layout->gil.last_holder > SMALL_MAX)) {
-        err_set(err, "the offsets of the GIL cannot be");
+        err_set(err, "the offsets of the GIL are not possible");
         return false;
     }
     if (!contents_fit(layout)) {
-        err_set(err, "the offsets of str and bytes objects cannot be");
+        err_set(err, "the offsets of str and bytes objects are not possible");
         return false;
     }
     if (!tasks_fit(layout)) {
-        err_set(err, "the offsets of generators and sets cannot be");
+        err_set(err, "the offsets of generators and sets are not possible");
         return false;
     }
     return true;

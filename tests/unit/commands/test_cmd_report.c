@@ -323,7 +323,7 @@ static void a_format_can_be_named(void **state)
     assert_int_equal(RUN(text, opt_format, table, in_folder("all.pb.gz")), EXIT_OK);
     assert_memory_equal(text, "1 profile, ", 11);
     assert_int_equal(RUN(text, opt_format, nope, in_folder("all.pb.gz")), EXIT_USAGE);
-    assert_non_null(strstr(text, "there is no format 'nope'"));
+    assert_non_null(strstr(text, "format 'nope' is not known"));
 }
 
 static void a_report_is_called_as_what_it_is_of(void **state)

@@ -33,17 +33,18 @@ static struct conf_row rows[] = {
     {"a_regular_expression_with_an_open_group",
      "[target t]\n"
      "cmdline = gunicorn(\n",
-     "t.ini:2: [target t] cmdline: \"gunicorn(\" is no regular expression: Unmatched ( or \\(; "
+     "t.ini:2: [target t] cmdline: \"gunicorn(\" is not a regular expression: Unmatched ( or \\(; "
      "allowed: a POSIX extended regular expression\n"},
     {"a_regular_expression_with_an_open_bracket",
      "[target t]\n"
      "cmdline = [a-z\n",
-     "t.ini:2: [target t] cmdline: \"[a-z\" is no regular expression: Unmatched [, [^, [:, [., or "
+     "t.ini:2: [target t] cmdline: \"[a-z\" is not a regular expression: Unmatched [, [^, [:, [., "
+     "or "
      "[=; allowed: a POSIX extended regular expression\n"},
     {"a_regular_expression_that_repeats_nothing",
      "[target t]\n"
      "cmdline = *web\n",
-     "t.ini:2: [target t] cmdline: \"*web\" is no regular expression: Invalid preceding regular "
+     "t.ini:2: [target t] cmdline: \"*web\" is not a regular expression: Invalid preceding regular "
      "expression; allowed: a POSIX extended regular expression\n"},
     {"a_regular_expression_with_a_back_reference",
      "[target t]\n"

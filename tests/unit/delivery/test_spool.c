@@ -281,7 +281,7 @@ static void a_lock_file_that_is_another_file_is_not_written_to(void **state)
     assert_int_equal(mkdir(tree_path("spool"), 0700), 0);
     write_bytes("precious", "do not lose this");
     assert_int_equal(link(tree_path("precious"), tree_path("spool/spool.lock")), 0);
-    must_be_refused("spool.lock: is no regular file, or has a second name");
+    must_be_refused("spool.lock: is not a regular file, or has a second name");
     assert_int_equal(stat(tree_path("precious"), &info), 0);
     assert_int_equal(info.st_size, strlen("do not lose this"));
 }

@@ -141,14 +141,14 @@ static void says_why_there_is_nothing(void **state)
     late.deadline_ns = 0;
     buf_init(&out, ANSWER_MAX);
     assert_false(store_query_graph(&none, NULL, &out, &err));
-    assert_string_equal(err.text, "there are no profiles of that time");
+    assert_string_equal(err.text, "there are no profiles in this time range");
     assert_false(store_query_graph(&late, NULL, &out, &err));
     none.from_ms = 0;
     assert_false(store_query_graph(&none, "nix", &out, &err));
     assert_non_null(strstr(err.text, "there is no value 'nix'"));
     none.folder = "../shop";
     assert_false(store_query_graph(&none, NULL, &out, &err));
-    assert_non_null(strstr(err.text, "can be no service's folder"));
+    assert_non_null(strstr(err.text, "cannot be the folder of a service"));
     buf_finish(&out);
 }
 

@@ -122,7 +122,7 @@ static void replaces_what_a_dead_agent_left_but_no_file(void **state)
     assert_non_null(file);
     (void)fclose(file);
     assert_null(control_open(path, &share, SIGUSR2, &err));
-    assert_non_null(strstr(err.text, "is no socket"));
+    assert_non_null(strstr(err.text, "is not a socket"));
     assert_int_equal(unlink(path), 0);
 }
 
