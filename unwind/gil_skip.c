@@ -177,16 +177,32 @@ static bool read_ran(struct cpy_target *t)
 }
 
 /* True if what is asked for can be told of threads that are not read. */
-static bool is_enough(struct cpy_target *t)
+static bool is_enough(const struct cpy_target *t)
 {
-    uint32_t asked = t->options.status | t->options.only;
+    return !((t->options.status | t->options.only) & CPY_STATUS_GIL_WAIT);
+}
+
+/* True if a thread that ran has left the GIL of its interpreter: it may be in a new one. */
+static bool is_gil_left(const struct cpy_target *t)
+{
+    const struct interp *interp;
+
+    for (size_t i = 0; i < t->list.interp_count; i++) {
+        interp = &t->list.interps[i];
+        if (interp->holder == 0 && t->list.threads[interp->runner].ran)
+            return true;
+    }
+    return false;
+}
+
+/* True if there can be no new interpreter. The list's head is read when that is likely, and from
+ * time to time. */
+static bool are_interps_known(struct cpy_target *t)
+{
     cpy_addr head;
 
-    if (asked & CPY_STATUS_GIL_WAIT)
-        return false;
-    if (++t->gil_skip.samples % HEADS_EACH != 0)
+    if (++t->gil_skip.samples % HEADS_EACH != 0 && !is_gil_left(t))
         return true;
-    t->prefetch.now = NULL;
     return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
@@ -224,7 +240,7 @@ bool gil_skip_begin(struct cpy_target *t)
     for (i = 0; i < t->list.interp_count; i++)
         if (!is_interp_unchanged(t, i, &moved))
             return false;
-    if (!thread_list_same_runtime(t))
+    if (!are_interps_known(t) || !thread_list_same_runtime(t))
         return false;
     t->gil_skip.counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */

@@ -17,7 +17,9 @@
  *
  * A new thread is at the head of the list. A thread that ended took the GIL to do so, or had it
  * last; its state says so as long as it exists, and another thread in the same memory has another
- * id. A new interpreter is at the head of the list of interpreters, which is read every 64 samples.
+ * id. A new interpreter is at the head of the list of interpreters, which is read where a thread
+ * ran and the GIL is free, as a thread that goes into another interpreter leaves it, and every 64
+ * samples.
  * If a thread that ran has no Python frame, the next sample reads all: the runtime may shut down,
  * and no GIL need change hands in that.
  *

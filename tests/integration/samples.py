@@ -51,7 +51,7 @@ def tool(name):
 
 
 def take(pid, count, pause_us=0, *options):
-    """Gives the different samples among `count`; options are "native" and "opcodes"."""
+    """Gives the different samples among `count`; options are those of sample_many."""
     done = subprocess.run(
         live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us), *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=live.DEADLINE_S, check=False,
@@ -88,12 +88,12 @@ class Stepper:
         assert self._process.wait(live.DEADLINE_S) == 0
 
 
-def take_until(enough, pid, pause_us):
+def take_until(enough, pid, pause_us, *options):
     """Samples until enough(found); that takes longer where others want the CPU, too."""
     found = []
 
     def take_more():
-        found.extend(take(pid, BATCH, pause_us))
+        found.extend(take(pid, BATCH, pause_us, *options))
         return enough(found)
 
     live.wait_until(take_more, "enough samples", 0)

@@ -49,11 +49,12 @@ def test_functions_that_are_made_in_turn_at_the_same_addresses(python, start, wh
         assert same > STEPS // 2
 
 
-def test_interpreters_that_are_made_in_turn(python, start):
+@pytest.mark.parametrize("when", ["interpreter", "late"])
+def test_interpreters_that_are_made_in_turn(python, start, when):
     if minor_of(python) < 8:
         pytest.skip("sub-interpreters can be made from Python from 3.8 on")
 
-    check(take_steps(start(python, "remade.py", "interpreter", STEPS)))
+    check(take_steps(start(python, "remade.py", when, STEPS)))
 
 
 @pytest.fixture

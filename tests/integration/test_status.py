@@ -68,7 +68,7 @@ def test_of_two_threads_that_spin_one_holds_the_gil_and_the_other_waits(python, 
 
     found = samples.take_until(
         lambda found: all(samples.times(found, tid, status) >= ENOUGH for tid in both for status in wanted),
-        own["pid"], PAUSE_US)
+        own["pid"], PAUSE_US, "waiters")
 
     for sample in found:
         waiting = {tid for tid, thread in sample.threads.items() if "gil_wait" in thread["status"]}

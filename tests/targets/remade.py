@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are made one after another at the same addresses, and what a reader from outside must see of each.
 
-    remade.py WHAT STEPS    WHAT tells one from the next: name, file, lines, or interpreter
+    remade.py WHAT STEPS    WHAT tells one from the next: name, file, lines, or interpreter; late: an interpreter that is
+                            made after some steps in the main one
 
 Prints {"pid", "func", "file", "line", "same"} from within each, and goes on with each byte that it reads. "same":
 its code object, and all that it points to, is where that of an earlier one was.
@@ -101,12 +102,20 @@ def run_functions(what, steps):
         types.FunctionType(make(datas[step], addresses, PARTS * step), {})(say, os.read)
 
 
-def run_interpreters(steps):
+def wait_in_main(steps):
+    for _ in range(steps):
+        os.write(1, json.dumps({"pid": os.getpid(), "func": "wait_in_main"}).encode() + b"\n")
+        os.read(0, 1)
+
+
+def run_interpreters(steps, between):
+    """One after another, with so many steps in the main one before each."""
     try:
         import _interpreters as interpreters  # 3.13 and later
     except ImportError:
         import _xxsubinterpreters as interpreters
-    for step in range(steps):
+    for step in range(between, steps, between + 1):
+        wait_in_main(between)
         interpreter = interpreters.create()
         said = {"pid": os.getpid(), "func": "made_%d" % step, "file": "file_0.py", "line": 5, "same": True}
         inner = INNER % {"step": step, "said": said}
@@ -118,7 +127,9 @@ def main():
     gc.disable()
     what, steps = sys.argv[1], int(sys.argv[2])
     if what == "interpreter":
-        run_interpreters(steps)
+        run_interpreters(steps, 0)
+    elif what == "late":
+        run_interpreters(steps, 3)
     else:
         run_functions(what, steps)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes] [plain]
- * [stepped]. `plain` is without the layers that save time.
+ * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes] [waiters]
+ * [plain] [stepped]. It asks for what the agent asks for, with `waiters` also for who waits for the
+ * GIL, without which most threads need not be read. `plain` is without the layers that save time.
  * Each pause is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
  * `stepped` takes a sample for each line on standard input instead, and prints it at once.
  *
@@ -145,16 +146,16 @@ static bool has_word(char **words, int count, const char *word)
 
 int main(int argc, char **argv)
 {
-    struct cpy_options options = {.status =
-                                      CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
+    struct cpy_options options = {.status = CPY_STATUS_CPU};
     struct cpy_target *target = NULL;
     struct seen *all = NULL;
     struct err err = {""};
     bool ok;
 
     if (argc < 4) {
-        (void)fprintf(
-            stderr, "usage: sample_many PID COUNT PAUSE_US [native] [opcodes] [plain] [stepped]\n");
+        (void)fputs("usage: sample_many PID COUNT PAUSE_US [native] [opcodes] [waiters] [plain] "
+                    "[stepped]\n",
+                    stderr);
         return 2;
     }
     if (cpy_open((pid_t)strtol(argv[1], NULL, 10), &target, &err) != CPY_OK) {
@@ -163,6 +164,8 @@ int main(int argc, char **argv)
     }
     options.frames = (has_word(argv + 4, argc - 4, "native") ? CPY_FRAME_NATIVE : 0U) |
                      (has_word(argv + 4, argc - 4, "opcodes") ? CPY_FRAME_OPCODES : 0U);
+    if (has_word(argv + 4, argc - 4, "waiters"))
+        options.status |= CPY_STATUS_GIL_WAIT;
     options.plain = has_word(argv + 4, argc - 4, "plain") ? CPY_LAYER_ALL : 0;
     cpy_set_options(target, &options);
     if (strcmp(argv[argc - 1], "stepped") == 0)
