@@ -20,6 +20,7 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
 bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight,
                          bool woken)
 {
+    cpu_attribution->samples++;
     for (size_t i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
         if (cpu_attribution->items[i - 1].row == row) {
             cpu_attribution->items[i - 1].weight += weight;
@@ -80,5 +81,5 @@ uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, u
 void cpu_attribution_clear(struct cpu_attribution *cpu_attribution)
 {
     cpu_attribution->count = 0;
-    cpu_attribution->total = 0;
+    cpu_attribution->total = cpu_attribution->samples = 0;
 }

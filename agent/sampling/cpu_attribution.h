@@ -3,8 +3,8 @@
  * cpu_attribution.h - divides the CPU time of a thread over the stacks that it was seen running
  * with.
  *
- * The kernel knows how much CPU time a thread used; samples know the stacks. Over an interval the
- * CPU time is divided in proportion to the sampled time of each stack, so the sum is always the
+ * The kernel knows how much CPU time a thread used; samples know the stacks. What it used during
+ * some samples is divided in proportion to the sampled time of each stack, so the sum is always the
  * kernel's number, whatever the sample rate.
  */
 #ifndef AGENT_SAMPLING_CPU_ATTRIBUTION_H
@@ -27,7 +27,8 @@ struct cpu_attribution_item {
 struct cpu_attribution {
     struct cpu_attribution_item *items; /* owned */
     size_t count, capacity;
-    uint64_t total; /* of all weights */
+    uint64_t total;   /* of all weights */
+    uint64_t samples; /* cpu_attribution_add calls since it was empty */
 };
 
 void cpu_attribution_init(struct cpu_attribution *cpu_attribution);

@@ -21,6 +21,11 @@ enum { LOOK_AROUND_PART = 8 };
 /* So many times the estimate is given to threads that came and went; more is not theirs. */
 enum { TAILS_MOST = 2 };
 
+/* When CPU time of a thread is given out before the interval ends: so many samples saw it run, and
+ * it ran for so long that clocks which are a tick old do not matter. */
+#define COMMIT_LEAST_NS (200 * NS_PER_MS)
+enum { COMMIT_SAMPLES = 32 };
+
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
@@ -585,6 +590,18 @@ static struct process_thread *find_process_thread(const struct sampling *samplin
     return new_thread(sampling, seen);
 }
 
+/*
+ * Gives out a thread's CPU time up to its last sample, once enough samples have seen it run. Where
+ * other programs want the CPU, too, a function that ran for a second has had more of it than
+ * another: only times near each other are alike.
+ */
+static void commit_if_due(struct process *p, struct process_thread *thread)
+{
+    if (thread->cpu_attribution.samples >= COMMIT_SAMPLES &&
+        thread->cpu_attribution.total >= COMMIT_LEAST_NS)
+        (void)commit_thread(p, thread); /* nothing is left where stacks were seen */
+}
+
 /* The kernel's numbers of a thread, as they were in the sample. */
 static void note_times(struct sampling *sampling, struct process_thread *thread,
                        const struct cpy_thread *seen)
@@ -738,6 +755,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
         return;
     thread->seen = p->sample;
     thread->ran = false;
+    commit_if_due(p, thread);
     note_times(sampling, thread, seen);
     p->idle.runs |= (seen->status & CPY_STATUS_CPU) != 0;
     gil_stuck_note(thread, seen, sampling->now_ns);

@@ -149,6 +149,23 @@ void hold_child(void)
 """
 
 
+# Half of it beside another program on the same CPU.
+CONTENDED = BURN + """
+import subprocess
+def alone():
+    burn(1)
+def contended():
+    burn(1)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+alone()
+other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+contended()
+other.kill()
+other.wait()
+say()
+"""
+
+
 def recorded(pystrobe, tmp_path, rate, *command):
     """(profiles, CPU time by the program's own word, what `record` said) of a command."""
     out = tmp_path / "out.pb.gz"
@@ -171,6 +188,14 @@ def test_children_that_come_and_go_are_in_a_recording_whole(pystrobe, tmp_path, 
     assert sum(by_class.values()) == profiles.total(found, "cpu")
     assert by_class["before_first_sample"] == of_frame(found, "<CPU before the first sample>")
     assert by_class["ended_children"] == of_frame(found, "<CPU of children that ended unseen>")
+
+
+def test_functions_have_their_own_cpu_time_whatever_else_wants_the_cpu(pystrobe, tmp_path):
+    """A second of one function has half the CPU time of a second of another."""
+    found, _, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", CONTENDED)
+
+    for name in ("alone", "contended"):
+        assert profiles.is_within(of_frame(found, name), (SECOND_NS, SECOND_NS), 0.12), (name, said)
 
 
 def test_all_that_a_command_has_used_is_in_a_recording(pystrobe, tmp_path):
