@@ -12,12 +12,21 @@
 #include "agent/report/sum.h"
 #include "exporters/store_name.h"
 
-/* A prime above any number of files that are read: each of its multiples falls on another. */
-enum { STRIDE = 7919, TITLE_MAX = 256 };
+enum { TITLE_MAX = 256 };
 
+/* First every second index, then those between; and within each of the two the same again. */
 size_t store_query_index_of_turn(size_t turn, size_t count)
 {
-    return turn * STRIDE % count;
+    size_t index = 0;
+
+    for (size_t step = 1; count > 1; step *= 2) {
+        const size_t half = count - count / 2; /* the indices 0, 2, 4, ... */
+
+        count = turn < half ? half : count / 2;
+        index += turn < half ? 0 : step;
+        turn -= turn < half ? 0 : half;
+    }
+    return index;
 }
 
 /* Adds up what a range has. False: there is nothing of it, `err` says why. */

@@ -34,8 +34,8 @@ struct store_query {
 };
 
 /*
- * Index of what is read in a turn, of `count` things (at least 1, fewer than 7919): those of the
- * turns so far are spread evenly, however many they are.
+ * Index, 0 to `count` - 1, of what is read in turn `turn` (0 to `count` - 1): each once, and after
+ * N turns no more than 2 * count / N unread ones are neighbours.
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
 

@@ -152,24 +152,33 @@ static void says_why_there_is_nothing(void **state)
     buf_finish(&out);
 }
 
+/* Marks the things of the first `turns` turns; gives how many lie between two of them at most. */
+static size_t largest_hole(bool *seen, size_t turns, size_t count)
+{
+    size_t i, hole = 0, largest = 0;
+
+    memset(seen, 0, count);
+    for (i = 0; i < turns; i++) {
+        assert_in_range(store_query_index_of_turn(i, count), 0, count - 1);
+        seen[store_query_index_of_turn(i, count)] = true;
+    }
+    for (i = 0; i < count; i++) {
+        hole = seen[i] ? 0 : hole + 1;
+        largest = hole > largest ? hole : largest;
+    }
+    return largest;
+}
+
 static void reads_each_file_once_and_evenly(void **state)
 {
-    static const size_t counts[] = {1, 2, 100, 799, 800, 4096};
-    bool seen[4096];
-    size_t i, k, low;
+    static bool seen[STORE_QUERY_FILES_MAX];
 
     (void)state;
-    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        memset(seen, 0, sizeof(seen));
-        for (k = 0; k < counts[i]; k++) {
-            assert_in_range(store_query_index_of_turn(k, counts[i]), 0, counts[i] - 1);
-            assert_false(seen[store_query_index_of_turn(k, counts[i])]);
-            seen[store_query_index_of_turn(k, counts[i])] = true;
-        }
+    for (size_t count = 1; count <= STORE_QUERY_FILES_MAX; count++) {
+        assert_int_equal(largest_hole(seen, count, count), 0);
+        for (size_t turns = count / 4; turns > 0; turns /= 3)
+            assert_in_range(largest_hole(seen, turns, count), 0, 2 * count / turns);
     }
-    for (k = low = 0; k < 400; k++) /* broken off at a tenth */
-        low += store_query_index_of_turn(k, 4096) < 2048;
-    assert_in_range(low, 150, 250);
 }
 
 static void leaves_out_the_smallest_nodes(void **state)
