@@ -480,6 +480,11 @@ static bool convert_v1(struct delivery *delivery, struct err *err)
 
     err_set(err, "%s: what an older version left cannot be read: %s",
             delivery->writer->settings.path, strerror(good || !entry ? ENOMEM : errno));
+    if (good && list.count == SPOOL_V1_LIST_MAX)
+        export_log_say(&delivery->world, "spool", DELIVERY_WARNING,
+                       "sends %d profiles of an older version; if it left more, they are sent "
+                       "after the next start of pystrobe",
+                       SPOOL_V1_LIST_MAX);
     for (size_t i = 0; i < delivery->count; i++)
         batch_builder_init(&conversion.builders[i], delivery->workers[i]->form);
     for (size_t i = 0; good && i < list.count; i++) {
