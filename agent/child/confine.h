@@ -11,25 +11,25 @@
 #include "base/err.h"
 
 /*
- * Has the kernel end this process when the thread that started it ends, and gives up all
- * capabilities that reading other processes does not take, with any way to get new ones. (Without
- * CAP_SYS_PTRACE none is given up: each may be needed, to have no fewer than a target.)
+ * Has the kernel kill this process when the thread that started it ends, and drops all capabilities
+ * that reading other processes does not need, with any way to get new ones. (Without CAP_SYS_PTRACE
+ * none is dropped: the kernel lets us read only targets whose capabilities we have, too.)
  *
- * Gives: false: the parent has ended already, or the kernel refuses; `err` says which.
+ * Errors: false: `parent` has ended already, or the kernel refuses; `err` says which.
  */
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
- * For a process that reads files of ours and no targets: keeps only the capability to read any
- * file, and ends with the thread that has started it, too.
+ * As confine, for a process that reads stored profiles and no targets: keeps only
+ * CAP_DAC_READ_SEARCH, and does not check whether the parent has ended. False: the kernel refuses.
  */
 MUST_CHECK bool confine_to_files(void);
 
 /* Closes all descriptors from `first_fd` on. */
 void confine_close_from(unsigned first_fd);
 
-/* False: the kernel (Yama) and our rights let us read only our own descendants, so that a
- * child process could not read what its parent has started. */
+/* False: Yama lets us read only our own descendants, so a child process could not read what its
+ * parent has started. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

@@ -16,20 +16,20 @@
 #include "base/buf.h"
 
 enum {
-    IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one */
+    IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one, without its head */
     IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that wait in `out` */
 };
 
 struct ipc_channel {
     int fd; /* owned; -1: none */
     struct buf in, out;
-    size_t sent; /* bytes of `out` that the socket has taken */
+    size_t sent; /* first bytes of `out`, which the socket has taken */
 };
 
 enum ipc_channel_rc {
     IPC_CHANNEL_OK,
     IPC_CHANNEL_CLOSED, /* the other side has closed it, or ended */
-    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or bytes are no message */
+    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or a message is too long: finish it */
 };
 
 /* Takes over `fd`, a connected stream socket, and makes it non-blocking. */
@@ -37,9 +37,8 @@ void ipc_channel_init(struct ipc_channel *channel, int fd);
 void ipc_channel_finish(struct ipc_channel *channel);
 
 /*
- * Sends a message of two parts; the second may be empty.
- *
- * Errors: IPC_CHANNEL_CLOSED, IPC_CHANNEL_BROKEN (a message too long, `out` full, out of memory).
+ * Adds a message of two parts to `out` (the second may be empty), and flushes it. IPC_CHANNEL_OK:
+ * it is sent, or the rest waits in `out`.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind,
                                                 const void *first, size_t first_size,
@@ -52,8 +51,9 @@ MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 bool ipc_channel_waits(const struct ipc_channel *channel);
 
 /*
- * Reads what is there and calls `each` for each complete message. If `each` returns false, the
- * messages after it are left for the next call.
+ * Reads what is there and calls `each` for each complete message, before IPC_CHANNEL_CLOSED too. If
+ * `each` returns false, the messages after it wait in `in` for the next call, although the socket
+ * may not be readable.
  *
  * Lends:  the bytes, until `each` returns; not aligned.
  */

@@ -16,8 +16,8 @@ enum output_readers {
 };
 
 /*
- * Writes all of it to a file, whole or not at all, or to the standard output if `path` is NULL or
- * "-". A pipe or device is opened and written to.
+ * Writes `bytes` to a file, all or nothing, or to the standard output if `path` is NULL or "-". A
+ * pipe or device is opened and written to.
  *
  * Errors: false; `err` says why.
  */
@@ -29,7 +29,7 @@ struct output {
     const char *path; /* borrowed */
     enum output_readers readers;
     FILE *file;           /* owned, unless it is stdout; NULL: nothing was written yet */
-    char aside[PATH_MAX]; /* the file that takes the place of `path` when it is whole; "": none */
+    char aside[PATH_MAX]; /* file that will replace `path` when it is whole; "": none */
     int error;            /* errno of the first failure; 0: none */
 };
 
@@ -39,24 +39,25 @@ void output_init(struct output *output, const char *path, enum output_readers re
 /* Appends a part. False: it could not be written, as output_close will say. */
 bool output_add(struct output *output, const struct buf *bytes);
 
-/* The same, and empties `bytes`: a format_view's `drain`, whose context is a struct output. */
+/* output_add to a struct output, then empties `bytes`, on failure too. As format_view.drain. */
 bool output_drain(void *output, struct buf *bytes);
 
 /*
- * Ends it. Not `whole`: a file is left as it was before.
+ * Ends it. Not `whole`: what was added is discarded, and a file stays as it was before, which is no
+ * error. If nothing was added, no file is made.
  *
  * Errors: false; `err` says why a part could not be written.
  */
 MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 
-/* The name of a file that output_keep writes. */
+/* The file that output_keep wrote. */
 struct output_kept {
     char path[PATH_MAX]; /* "": none */
 };
 
 /*
- * Saves a recording as PATH.RANDOM.pb.gz, RANDOM being 16 hex digits, before it is drawn into
- * `path`. Nothing is written if `path` is no regular file.
+ * Saves a recording as PATH.RANDOM.pb.gz (16 hex digits) while it is converted to another format.
+ * Nothing is saved unless output_is_file(path).
  *
  * Errors: false; `err` says why.
  */

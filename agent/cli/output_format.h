@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_format.h - chooses the format of an output, of record and of report. */
+/* output_format.h - chooses the format in which `record` and `report` write. */
 #ifndef AGENT_CLI_OUTPUT_FORMAT_H
 #define AGENT_CLI_OUTPUT_FORMAT_H
 
@@ -9,8 +9,8 @@
 #include "formats/format.h"
 
 /*
- * Chooses by `name`, which is what -f says, and without one by the ending of `path`. The standard
- * output, a pipe and a device need no ending: they get `usual`; NULL: a table.
+ * Chooses by `name` (of -f); if it is NULL, by the ending of `path`. The standard output (NULL or
+ * "-"), a pipe and a device need no ending: *out is `usual`, which may be NULL (`report`: a table).
  *
  * Errors: false: the name or ending is not known, or the format is binary and the output a
  *         terminal; a message was printed.

@@ -8,33 +8,33 @@
 #include "agent/sampling/service.h"
 #include "formats/format.h"
 
+/* --stats: what sampling took, to stderr at the end. */
 enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* All strings are borrowed from the command line. */
 struct record_request {
-    struct target_selection selection; /* whom */
-    uint64_t duration_ns;              /* 0: until the command ends */
+    struct target_selection selection; /* which processes */
+    uint64_t duration_ns;              /* 0: until -- COMMAND ends; without one it is 10 s */
     double rate_hz;
-    const char *output;               /* never NULL */
-    const char *format_name;          /* NULL: no format was given */
+    const char *output;               /* never NULL; "-": the standard output */
+    const char *format_name;          /* -f; NULL: not given */
     bool each;                        /* `output` has RECORD_EACH in it: a file for each process */
-    const struct format *format;      /* static */
-    enum service_value modes[VALUES]; /* what the profile has, the one that is shown first; */
-    size_t mode_count;                /* 0: all that is usual */
+    const struct format *format;      /* static; not NULL */
+    enum service_value modes[VALUES]; /* --mode: values of the profile; [0] is shown first */
+    size_t mode_count;                /* 0: no --mode, the usual values */
     struct sample_options options;
-    enum service_split split;
+    enum service_split split; /* by what the samples of a service are split */
     enum record_stats stats;
 };
 
-/* What stands for the process's id in the name of the file. */
+/* Stands for the process's id in `output`. */
 #define RECORD_EACH "%p"
 
 /*
- * Reads the command line, and says what is wrong with it. *out has the defaults of `output` and
- * `rate_hz`, and options that are given replace them.
+ * Reads the command line into *out, in which the caller has set the defaults of `output` and
+ * `rate_hz`, and all else to 0.
  *
- * Gives: true: go on. False: `help` was printed, or what is wrong was said; *status is the exit
- *        status.
+ * Gives: true: go on. False: `help`, or what is wrong, was printed; *status is the exit status.
  */
 MUST_CHECK bool record_request_read(int argc, char **argv, const char *help,
                                     struct record_request *out, int *status);

@@ -18,15 +18,15 @@ struct record_text {
 };
 
 /*
- * Appends a line for a terminal, without its end: time, samples, torn stacks, and the function
- * that had most time with the GIL, or most wall time where none had it. `services` is the engine's
- * list.
+ * Appends a line for a terminal, without a newline: time, samples, torn stacks, and the function of
+ * the first service with samples that had most time with the GIL, or most wall time if none had it.
+ * `services`: the engine's list; NULL: none.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, how the CPU time divides by classes, which
- * processes are not in it, and what is to be known of the others. */
+/* Appends what was sampled, what was dropped and why, the CPU time and the share of each class
+ * (cpu_class.h), which processes could not be read, and the warnings. */
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /* Appends a line for each of the first few processes that could not be read, with the reason, and

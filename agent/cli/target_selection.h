@@ -3,7 +3,7 @@
  * target_selection.h - the processes that a command line names by --pid, --target or -- COMMAND:
  * which they are, what they are called, and when there will be no more of them.
  *
- * Shape:   fill the words in, target_selection_fits, target_selection_begin;
+ * Shape:   set the first fields, target_selection_fits, target_selection_begin;
  *          target_selection_choose as an engine asks; target_selection_finish.
  * Threads: one.
  */
@@ -15,59 +15,58 @@
 #include "agent/exec/command.h"
 #include "agent/sampling/engine.h"
 
-enum { LIKELY_MAX = 8 };
+enum { LIKELY_MAX = 8 }; /* noted for a message; others are sampled as well */
 
-/* A process that is taken for a descendant by its process group. */
+/* A process that counts as a descendant by its process group only: its parent has ended. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* cut; may hold any bytes */
 };
 
 struct target_selection {
-    /* The words; exactly one of pid, target and command. Borrowed. */
+    /* Set by the caller. Exactly one of pid, target and command is not 0. Borrowed. */
     pid_t pid;
-    bool children; /* of `pid`, too */
-    const char *target;
+    bool children;      /* of `pid`, too */
+    const char *target; /* name of a service, or path of its script; no pattern */
     char **command;
-    struct proc_reader *reader; /* borrowed; NULL: names are read without a limit in time */
-    /* What comes of them. */
-    struct target_profile profile;
+    struct proc_reader *reader;    /* NULL: names are read without a time limit */
+    struct target_profile profile; /* without its service, which target_selection_begin sets */
+    /* Set by the functions below; `child` by the caller. */
     struct proc_info *info;          /* owned: for names */
-    struct command child;            /* that the command became */
-    struct descendants *descendants; /* owned: with `children`, else NULL */
+    struct command child;            /* the running `command` */
+    struct descendants *descendants; /* owned: of `pid`, with `children`; else NULL */
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;
     uint64_t start;   /* of process `pid`, in clock ticks after boot; 0: not known */
     uint64_t last_ns; /* monotonic: when something was sampled last, else the start; 0: neither */
 };
 
-/* True if the words make sense together; else says what is wrong, as `command` (record, ...). */
+/* True if what the caller has set fits together; else prints why not. `command`: record, ... */
 MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
                                       const char *command);
 
-/* Sets the profile's service; the caller has set its rate, labels and options before. False: out of
- * memory. */
+/* Sets the profile's service, and opens `info` and `descendants`. False: out of memory. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
-/* Is this process meant? For engine_settings.choose. */
+/* True if this process is to be sampled, as *out says. For engine_settings.choose. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
-/* True once the command or the process has ended, or nothing was sampled for a second. To be called
- * again and again. */
+/* To be called repeatedly. With a command: true once it has ended. Else: true once nothing was
+ * sampled for a second, or, without `children`, `pid` has ended. `start_ns`: monotonic start. */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
 
-/* Says why it is over, once target_selection_is_over has said so: it distinguishes a
- * process that has ended from one that runs on, but cannot be sampled any more. */
+/* Of `pid`, appends why target_selection_is_over gave true: the process has ended, or runs on and
+ * cannot be sampled any more. */
 void target_selection_explain_end(const struct target_selection *selection,
                                   const struct engine_stats *stats, struct buf *out);
 
-/* Says which processes are taken for descendants, which may be missing, and which have outlived
- * the command. */
+/* Appends which processes count as descendants by their process group, whether others may be
+ * missing, and which go on after the command has ended. */
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out);
 
-/* Says why nothing was sampled; gives the exit status. */
+/* Prints why nothing was sampled; gives the exit status. */
 int target_selection_explain_nothing(const struct target_selection *selection,
                                      const struct engine_stats *stats,
                                      const struct cpy_stats *unwinder);

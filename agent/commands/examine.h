@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* examine.h - tries what pystrobe needs of the host, of one process, and of where profiles go. */
+/* examine.h - tries what pystrobe needs; each function appends what it finds to `out`. */
 #ifndef AGENT_COMMANDS_EXAMINE_H
 #define AGENT_COMMANDS_EXAMINE_H
 
@@ -9,11 +9,10 @@
 #include "agent/cli/findings.h"
 #include "conf/conf.h"
 
-/* Checks namespaces, capabilities and what the kernel allows. False: no process can be looked at.
- */
+/* Checks namespaces, capabilities and the kernel's rules. False: no process can be read. */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
-/* Samples a process. */
+/* Opens and samples a process. */
 void examine_process(struct findings *out, pid_t pid);
 
 /* Checks owner, mode and free space of the spool and of exporters' directories, writes there, and
@@ -23,7 +22,7 @@ void examine_folders(struct findings *out, const struct conf *conf);
 /* Sends each exporter's server an empty profile, as the agent would. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
-/* Asks the agent that runs with these settings, if one does, whether each exporter keeps up. */
+/* Asks the running agent of these settings whether each exporter keeps up. No answer: a note. */
 void examine_agent(struct findings *out, const struct conf *conf);
 
 #endif

@@ -11,10 +11,10 @@
  * next interval wait until all of them are answered: profiles of a series arrive in order.
  *
  * Failures. After a failure one batch at a time is sent, the oldest, after a pause that doubles
- * (exponential backoff with full jitter). Either nothing gets through (an outage) or just this
- * batch does not, and the answers look alike. So after three failures of a batch one of a later
- * interval is tried, a probe. If it gets through, the first one is put aside: it is tried beside
- * the others, and each time that it fails it is cut in halves until what is at fault is alone. A
+ * (exponential backoff with full jitter). The answer does not tell an outage from a bad batch. So
+ * after three failures of the same batch, one of a later interval is sent: a probe. If it gets
+ * through, the failing batch is put aside and halved. The halves are sent in parallel with the
+ * others, and halved again if they fail while these get through, until the bad profile is alone. A
  * single profile that keeps failing while others get through is given up. So is a batch in memory
  * that fails for longer than `retry_ns`; one on disk waits for as long as the spool keeps it.
  *
@@ -29,78 +29,78 @@
 
 struct spool_file; /* agent/delivery/internal.h */
 
-/* 0 stands for the default that is named. */
+/* 0: the default, which ends each comment. */
 struct export_limits {
     size_t queue_bytes;      /* in memory, beside what is under way: 8 MiB */
     size_t in_flight;        /* batches under way at a time: 4 */
     uint64_t retry_ns;       /* for how long a batch is tried: see above; 5 min */
-    uint64_t max_age_ns;     /* since a batch's start, whatever the UTC clock is set to: no limit */
+    uint64_t max_age_ns;     /* since a batch's start; older ones are dropped: no limit */
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
     uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
     uint64_t jitter_ns;   /* each agent delays its batches by a fixed random part of it: no delay */
-    uint64_t interval_ns; /* time between batches: 15 s */
+    uint64_t interval_ns; /* time between intervals, which paces a backlog: 15 s */
     uint64_t patience_ns; /* how long sending waits for the disk to write a batch: 5 s */
 };
 
 /* A batch that waits, or is under way. */
 struct export_entry {
-    uint64_t interval, order; /* numbers that grow; the latter is this entry's own */
+    uint64_t interval, order; /* numbers that grow; `order` is unique */
     size_t count, size;       /* profiles, and bytes */
-    uint64_t put_ns;          /* when it came; 0: an earlier run left it */
+    uint64_t put_ns;          /* when it was added; 0: by an earlier run */
     int64_t born_ns;          /* when its first profile began, by the same clock */
     struct batch *batch;      /* owned; NULL: it is on disk only */
-    struct spool_file *file;  /* owned: a file that has it, and may have more; NULL: none */
-    bool unwritten;           /* it is to get a file of its own: spool_writer.c refers to it */
+    struct spool_file *file;  /* counted: a file that has it, and maybe others; NULL: none */
+    bool unwritten;           /* it waits for a file of its own: spool_writer.c refers to it */
     bool dropped;             /* nobody but spool_writer.c refers to it any more */
     bool in_flight;
     bool aside;             /* it fails while others get through */
     bool halve;             /* instead of sending it, put its two halves in its place */
-    unsigned tries;         /* aside: that failed while others got through */
-    uint64_t first_ns;      /* its first failure since the server last refused the login; 0: none */
+    unsigned tries;         /* aside: failures while others got through */
+    uint64_t first_ns;      /* its first failure since a 401 or 403; 0: none */
     uint64_t not_before_ns; /* aside: the next try */
-    uint64_t seen;          /* the queue's successes when it last failed */
+    uint64_t seen;          /* queue->successes at its last failure */
 };
 
 /* Why an entry left without being delivered. */
 enum export_loss {
-    EXPORT_LOST_FULL, /* memory is bounded */
-    EXPORT_LOST_OLD   /* tried for too long, or no server would take it any more */
+    EXPORT_LOST_FULL, /* queue_bytes, or out of memory */
+    EXPORT_LOST_OLD   /* failed for too long, above max_age_ns, or too many are aside */
 };
 
 /* What becomes of an entry after an answer. */
 enum export_fate {
-    EXPORT_ENDED, /* it has left the queue and is the caller's */
-    EXPORT_GIVEN_UP,
-    EXPORT_WAITS /* it is tried again */
+    EXPORT_ENDED,    /* delivered or refused: it has left the queue and is the caller's */
+    EXPORT_GIVEN_UP, /* too old, or tried for too long: the same */
+    EXPORT_WAITS     /* it is tried again */
 };
 
 struct export_queue {
     struct export_limits limits;
-    void (*lose)(void *ctx, struct export_entry *entry, enum export_loss why); /* gets the entry */
+    void (*lose)(void *ctx, struct export_entry *entry, enum export_loss why); /* owns the entry */
     void *ctx;
     struct export_entry **entries; /* owned: sorted by interval, then order */
     size_t count, capacity;
-    size_t in_flight; /* of those */
-    uint64_t random;  /* state */
-    bool hurried;     /* no pause is made for others' sake any more */
-    uint64_t not_before_ns;
+    size_t in_flight;           /* of those */
+    uint64_t random;            /* state */
+    bool hurried;               /* export_queue_hurry was called */
+    uint64_t not_before_ns;     /* nothing is sent before; 0: no pause */
     unsigned failures, denials; /* since the last success */
     uint64_t successes;         /* answers that a batch was taken, or refused for good */
     uint64_t failing;           /* order of the batch that failed last, not aside; 0: none */
-    unsigned failing_tries;     /* of it, one after the other */
-    bool probing;               /* the next one is a probe */
-    uint64_t backlog_ns;        /* the next batch of a backlog is not sent before */
+    unsigned failing_tries;     /* of it in sequence */
+    bool probing;               /* the next batch, or the one under way, is a probe */
+    uint64_t backlog_ns;        /* when the next batch of a backlog may be sent */
     uint64_t phase_ns;          /* this agent's share of limits.jitter_ns */
 };
 
-/* What waits. */
+/* What is in the queue, under way or not. */
 struct export_backlog {
     size_t batches, profiles;
-    size_t bytes;           /* in memory or on disk */
-    size_t memory_bytes;    /* of those: in memory, whether on disk, too, or not */
-    size_t disk_profiles;   /* of those: on disk */
-    uint64_t oldest_put_ns; /* of what this run has put and is not aside; 0: nothing */
+    size_t bytes;           /* in memory, on disk, or both */
+    size_t memory_bytes;    /* of `bytes`: in memory, even if also on disk */
+    size_t disk_profiles;   /* of `profiles`: on disk, even if also in memory */
+    uint64_t oldest_put_ns; /* of what this run has added and is not aside; 0: nothing */
 };
 
 /* Makes an empty queue, whose `lose` and `ctx` the caller sets then. `random`: any number, from
@@ -108,7 +108,7 @@ struct export_backlog {
 void export_queue_init(struct export_queue *queue, const struct export_limits *limits,
                        uint64_t random, uint64_t now_ns);
 
-/* Frees it and its entries. */
+/* Frees it and its entries, but not their files. */
 void export_queue_finish(struct export_queue *queue);
 
 /* Adds an entry, which is the queue's from here on; it may lose others, or this one. */
@@ -137,7 +137,8 @@ enum export_fate export_queue_complete(struct export_queue *queue, struct export
 
 /*
  * Puts others in the place of an entry under way: its halves, or the part of it that failed. They
- * are tried aside. `answered`: a server has taken the rest, or refused the whole.
+ * are put aside; one without memory is lost. `answered`: a server has taken the rest, or refused
+ * the whole.
  *
  * Gives: the entry to the caller.
  */
@@ -162,8 +163,8 @@ bool export_queue_is_failing(const struct export_queue *queue);
 void export_queue_backlog(const struct export_queue *queue, struct export_backlog *out);
 
 /*
- * Converts `from_ns` to the clock of `now_ns`; `to_ns` is now by the clock of `from_ns`, UTC. Ages
- * are counted by the former, so that whoever sets the UTC clock ages nothing.
+ * Converts the UTC time `from_ns` to the clock of `now_ns`, which is `to_ns` UTC; a later `from_ns`
+ * counts as now. Setting the UTC clock changes no age, because ages are counted by the other clock.
  */
 int64_t export_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
 

@@ -19,13 +19,13 @@ enum {
     TIMEOUT_MAX_MS = 10 * 60 * 1000
 };
 
-/* What is told of each kind of variable, once a process. */
-enum told {
-    TOLD_TIMEOUT = 1,
-    TOLD_COMPRESSION = 2,
-    TOLD_PROTOCOL = 4,
-    TOLD_HEADERS = 8,
-    TOLD_ATTRIBUTES = 16
+/* The warnings, a bit each: each is given once a process. */
+enum warning {
+    WARNED_TIMEOUT = 1,
+    WARNED_COMPRESSION = 2,
+    WARNED_PROTOCOL = 4,
+    WARNED_HEADERS = 8,
+    WARNED_ATTRIBUTES = 16
 };
 
 struct pairs {
@@ -80,18 +80,19 @@ static const char *decode_attribute_text(struct arena *arena, const char *text, 
     return copy;
 }
 
-static void warn_once(const struct otel *otel, enum told what, const char *name, const char *text)
+static void warn_once(const struct otel *otel, enum warning what, const char *name,
+                      const char *text)
 {
     struct err line;
 
-    if (*otel->told & what)
+    if (*otel->warned & what)
         return;
-    *otel->told |= what;
+    *otel->warned |= what;
     err_set(&line, "%s: %s", name, text);
     otel->warn(line.text);
 }
 
-static void warn_of_pairs(const struct otel *otel, enum told what, const char *name, size_t bad)
+static void warn_of_pairs(const struct otel *otel, enum warning what, const char *name, size_t bad)
 {
     struct err text;
 
@@ -179,7 +180,7 @@ static void fill_headers(struct otel *otel, struct exporter_settings *settings)
     for (size_t i = 0; i < pairs.count; i++)
         if (!otel->headers || !take_header(otel, settings, &pairs.items[i]))
             pairs.bad++;
-    warn_of_pairs(otel, TOLD_HEADERS, name, pairs.bad);
+    warn_of_pairs(otel, WARNED_HEADERS, name, pairs.bad);
     settings->secret_headers = otel->headers;
     settings->secret_header_count = otel->header_count;
 }
@@ -203,7 +204,7 @@ static void fill_timeout(const struct otel *otel, struct exporter_settings *sett
     const char *value = look_twice(otel->lookup, "TIMEOUT", name);
 
     if (value && !read_timeout(value, &settings->timeout_ns))
-        warn_once(otel, TOLD_TIMEOUT, name,
+        warn_once(otel, WARNED_TIMEOUT, name,
                   "is not 1 to 600000, in milliseconds; the default is used");
 }
 
@@ -213,7 +214,7 @@ static void fill_compression(const struct otel *otel, struct exporter_settings *
     const char *value = look_twice(otel->lookup, "COMPRESSION", name);
 
     if (value && strcmp(value, "none") != 0 && strcmp(value, "gzip") != 0)
-        warn_once(otel, TOLD_COMPRESSION, name, "is neither gzip nor none; the default is used");
+        warn_once(otel, WARNED_COMPRESSION, name, "is neither gzip nor none; the default is used");
     else
         settings->compression = value;
 }
@@ -224,7 +225,7 @@ static void fill_protocol(const struct otel *otel, struct exporter_settings *set
     const char *value = look_twice(otel->lookup, "PROTOCOL", name);
 
     if (value && strcmp(value, "http/protobuf") != 0 && strcmp(value, "grpc") != 0)
-        warn_once(otel, TOLD_PROTOCOL, name,
+        warn_once(otel, WARNED_PROTOCOL, name,
                   "is neither http/protobuf nor grpc; http/protobuf is used, whose port is 4318 as "
                   "a rule");
     else
@@ -269,9 +270,9 @@ bool otel_makes_exporter(char *(*lookup)(const char *name))
 }
 
 void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)(const char *line),
-               unsigned *told)
+               unsigned *warned)
 {
-    *out = (struct otel){.lookup = lookup, .warn = warn, .told = told};
+    *out = (struct otel){.lookup = lookup, .warn = warn, .warned = warned};
     arena_init(&out->arena, ARENA_MAX);
 }
 
@@ -285,7 +286,7 @@ static void read_attributes(struct otel *otel)
     if (!text || otel->attributes)
         return;
     pairs = read_pairs(otel, text);
-    warn_of_pairs(otel, TOLD_ATTRIBUTES, name, pairs.bad);
+    warn_of_pairs(otel, WARNED_ATTRIBUTES, name, pairs.bad);
     otel->attributes = pairs.items;
     otel->attribute_count = pairs.count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otel.h - what the OTEL_... variables of OpenTelemetry say to exporters of type otlp.
+ * otel.h - settings of exporters of type otlp that OpenTelemetry's OTEL_... variables give.
  *
  * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
  *          The variables are set for the application's SDK, so a bad one is no error here: it is
@@ -19,8 +19,8 @@ struct otel {
     struct arena arena; /* owned: decoded texts, but not secrets */
     char *(*lookup)(const char *name);
     void (*warn)(const char *line);
-    unsigned *told;                         /* borrowed: a bit for each warning that was given */
-    struct exporter_secret_header *headers; /* texts owned: exporter_hide */
+    unsigned *warned;                       /* borrowed: a bit for each warning that was given */
+    struct exporter_secret_header *headers; /* values owned: exporter_hide */
     size_t header_count;
     struct label *attributes; /* OTEL_RESOURCE_ATTRIBUTES; a profile's own service.name wins */
     size_t attribute_count;
@@ -32,20 +32,24 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
  * Begins. `lookup` is getenv or a test's own; what it gives must outlive *out. `warn` gets a line
- * that names a variable, never its value; *told is 0 at first, and keeps each from being given
- * again.
+ * that names a variable, never its value. *warned, 0 at first, prevents that a warning is given
+ * twice.
  *
  * Gives:  *out, ended with otel_finish.
  */
 void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)(const char *line),
-               unsigned *told);
+               unsigned *warned);
 
 /*
- * Fills in what the settings of an exporter leave open; only those variables are looked at. Reads
- * the attributes, too. Lends until the next otel_fill.
+ * Sets each setting that has no value yet from its variable; other variables are not read. Headers
+ * are set only if the section has no header and no login. Reads `attributes`, too.
+ * What is bad in a variable, or finds no memory, is left out.
+ *
+ * Lends:  what the settings point to, until the next otel_fill or otel_finish.
  */
 void otel_fill(struct otel *otel, struct exporter_settings *settings);
 
+/* Frees all, and wipes the values of headers. */
 void otel_finish(struct otel *otel);
 
 #endif

@@ -46,20 +46,20 @@ void profile_labels_list(struct profile_labels *out, const struct service *servi
     list_of_service(out, service, true);
 }
 
-void profile_labels_limit(struct profile_labels *labels, const struct service *service, size_t own,
-                          bool *told)
+void profile_labels_limit(struct profile_labels *labels, const struct service *service,
+                          size_t added, bool *warned)
 {
-    size_t beside = own + pprof_label_count(service->profile);
+    size_t beside = added + pprof_label_count(service->profile);
     size_t most = beside < PYROSCOPE_LABELS_MAX ? PYROSCOPE_LABELS_MAX - beside : 0;
 
     if (labels->count <= most)
         return;
-    if (!*told)
+    if (!*warned)
         log_line(LOG_LEVEL_WARNING,
                  "service %s: a Pyroscope takes %d labels, with %zu of its own and of samples: "
                  "%.200s and the %zu after it are left out; limits = none sends all",
                  service->name, PYROSCOPE_LABELS_MAX, beside, labels->items[most].name,
                  labels->count - most - 1);
-    *told = true;
+    *warned = true;
     labels->count = most;
 }

@@ -6,7 +6,7 @@
 #include "agent/sampling/service.h"
 #include "base/label.h"
 
-enum { PROFILE_LABELS_MAX = 2 * LABELS_MAX + 40 };
+enum { PROFILE_LABELS_MAX = 2 * LABELS_MAX + 40 }; /* further ones are left out */
 
 struct profile_labels {
     struct label items[PROFILE_LABELS_MAX]; /* borrowed from the service and the settings */
@@ -15,16 +15,16 @@ struct profile_labels {
 
 /*
  * Lists the service's own labels, then those of the settings, then those of the service that were
- * detected. A setting is left out if the service has a label of that name, of its own or detected.
+ * detected (labels_found). A setting is left out if the service has a label of that name.
  */
 void profile_labels_list(struct profile_labels *out, const struct service *service,
                          const struct label *settings, size_t setting_count);
 
 /*
- * Drops labels from the end until these, the `own` ones that server and agent add, and those of the
- * samples keep within a Pyroscope's limit. Warns of that and sets *told, unless it is set already.
+ * Removes labels from the end until a Pyroscope takes the rest, together with `added` labels that
+ * server and agent add, and those of samples. Logs that once: *warned is false at first.
  */
-void profile_labels_limit(struct profile_labels *labels, const struct service *service, size_t own,
-                          bool *told);
+void profile_labels_limit(struct profile_labels *labels, const struct service *service,
+                          size_t added, bool *warned);
 
 #endif

@@ -20,7 +20,7 @@ enum { PART_BYTES_MAX = 2000000 };
 
 /* What is a label beside those of the settings: __name__, service_name, __delta__, pyroscope_spy.
  */
-enum { OWN_LABELS = 4 };
+enum { ADDED_LABELS = 4 };
 
 /* Agents that were started together send at different times, within this of each other. */
 #define SEND_JITTER_NS (15 * NS_PER_S)
@@ -50,9 +50,9 @@ static void warn_of_variable(const char *line)
 
 static void begin_otel(struct otel *out)
 {
-    static unsigned told;
+    static unsigned warned;
 
-    otel_init(out, secrets_getenv, warn_of_variable, &told);
+    otel_init(out, secrets_getenv, warn_of_variable, &warned);
 }
 
 static const char *variable(const char *name)
@@ -344,7 +344,7 @@ static void queue_service_profile(struct publisher *publisher, const struct serv
 
     profile_labels_list(&labels, service, publisher->labels, publisher->label_count);
     if (exporter_form_is_limited(form))
-        profile_labels_limit(&labels, service, OWN_LABELS, &publisher->told);
+        profile_labels_limit(&labels, service, ADDED_LABELS, &publisher->warned);
     profile.label_count = labels.count;
     publisher->profiles++;
     delivery_put(publisher->delivery, form, &profile);

@@ -20,7 +20,7 @@ struct publisher {
     struct publisher_otlp *otlp; /* owned: the requests of the interval */
     struct buf bytes;            /* owned: what is being encoded */
     uint64_t profiles;           /* encoded so far */
-    bool told;                   /* that labels are left out */
+    bool warned;                 /* that labels are left out */
 };
 
 enum publisher_flag {

@@ -19,7 +19,7 @@ enum { BYTES_MAX = 64 << 20, FORMS = 4, NAMES_MAX = 1 << 20 };
  * Labels of a series beside ours: __name__, __delta__, __otel__, service_name, and the attributes
  * below. A server makes no label of the attribute service.name of a sample.
  */
-enum { OWN_ATTRIBUTES = 3, OWN_LABELS = 4 + OWN_ATTRIBUTES };
+enum { ADDED_ATTRIBUTES = 3, ADDED_LABELS = 4 + ADDED_ATTRIBUTES };
 
 /*
  * A Collector takes 20 MiB over HTTP, and a receiver of gRPC 4 MiB as a rule, unpacked. A Pyroscope
@@ -51,7 +51,7 @@ struct publisher_otlp {
     size_t label_count;
     struct gathering gatherings[FORMS];
     struct arena names; /* owned: those that limited attributes get */
-    bool told;          /* that labels are left out */
+    bool warned;        /* that labels are left out */
     struct buf bytes;   /* owned: the request that is handed over */
     uint64_t now_ns;    /* when the interval ended whose services are there */
     uint64_t requests;  /* handed over */
@@ -175,7 +175,7 @@ static size_t list_attributes(struct publisher_otlp *publisher, const struct ser
 
     profile_labels_list(&labels, service, publisher->labels, publisher->label_count);
     if (limited)
-        profile_labels_limit(&labels, service, OWN_LABELS, &publisher->told);
+        profile_labels_limit(&labels, service, ADDED_LABELS, &publisher->warned);
     arena_reset(&publisher->names);
     out[count++] = (struct otlp_attribute){"service.name", service->name, 0};
     out[count++] = (struct otlp_attribute){"process.runtime.name", "cpython", 0};

@@ -11,30 +11,32 @@
 
 #include "exporters/exporter.h"
 
-enum { SECRETS_PATHS_MAX = 40 };
+enum { SECRETS_PATHS_MAX = 40 }; /* credentials of one exporter; with more secrets_fetch fails */
 
-/* What the settings borrow until secrets_release. */
+/* Memory that the settings point into until secrets_release. */
 struct secrets {
-    struct exporter_secret_header *headers; /* owned */
+    struct exporter_secret_header *headers; /* owned; its texts are not */
     char *paths[SECRETS_PATHS_MAX];         /* owned: of credentials */
     size_t path_count;
 };
 
 /*
- * Gives the secrets of `settings` the text or the file that they name. The value of a variable
- * is wiped from the environment at its first use, and remembered until the program ends.
+ * Changes `settings`: a secret that names an environment variable gets its value as `text`, one
+ * that names a credential of systemd gets its path as `file`. At first use the value is
+ * overwritten with zeros in the environment; a copy is kept until the process ends.
  *
  * Gives:  *out, ended with secrets_release, on failure too.
- * Errors: false; `err` says what is missing.
+ * Errors: false: a variable or credential is missing, or out of memory; `err` names it.
  */
 MUST_CHECK bool secrets_fetch(struct exporter_settings *settings, struct secrets *out,
                               struct err *err);
 
+/* Frees what the settings point into. */
 void secrets_release(struct secrets *secrets);
 
 /*
- * As getenv. The value of a variable whose name ends in _HEADERS, which as a rule holds a key, is
- * wiped from the environment as those of secrets_fetch are.
+ * As getenv. But if the name ends in _HEADERS, which usually holds a key, the value is overwritten
+ * as by secrets_fetch, and the copy is given. NULL: there is none, or out of memory.
  */
 char *secrets_getenv(const char *name);
 

@@ -3,10 +3,10 @@
  * spool_v1.h - reads a spool of version 1, which had one profile a file.
  *
  * Shape:   spool_v1_list, spool_v1_read each, spool_v1_remove.
- * Threads: functions of their arguments alone.
+ * Threads: any; no state is shared.
  *
- * An entry is named 0123456789abcdef-0003.profile: its number, and the exporters that still owe it,
- * a bit for each in the order in which its head names them. A file is, little-endian:
+ * An entry is named 0123456789abcdef-0003.profile: its number, and a bit for each exporter that has
+ * yet to deliver it: bit 0 is the first that its head names. A file is, little-endian:
  *
  *   offset size
  *        0    8  89 50 53 50 4f 4f 4c 0a ("\x89PSPOOL\n")
@@ -38,17 +38,17 @@ enum {
     SPOOL_V1_LABELS_MAX = 256,
     SPOOL_V1_HEAD_MAX = 64 * 1024,
     SPOOL_V1_PAYLOAD_MAX = 64 << 20,
-    SPOOL_V1_LIST_MAX = 64 * 1024,
+    SPOOL_V1_LIST_MAX = 64 * 1024, /* entries */
     SPOOL_V1_NAME_SIZE = 32
 };
 
 /* What the name of an entry says. */
 struct spool_v1_name {
     uint64_t number;
-    uint16_t owed; /* a bit for each of the head's owers; never 0 */
+    uint16_t owed; /* bit n: owers[n] has yet to deliver it; never 0 */
 };
 
-/* The names of a directory's entries, the oldest first. */
+/* Names of entries of a directory, the oldest of these first. */
 struct spool_v1_list {
     struct spool_v1_name *names; /* owned: ended with free */
     size_t count, capacity;
@@ -56,26 +56,32 @@ struct spool_v1_list {
 
 struct spool_v1_entry {
     unsigned char *bytes;                  /* owned: ended with free */
-    const char *owers[SPOOL_V1_OWERS_MAX]; /* the exporters, by name */
+    const char *owers[SPOOL_V1_OWERS_MAX]; /* names of exporters */
     size_t ower_count;
-    unsigned form;
-    struct exporter_profile profile; /* its labels are those below */
+    unsigned form;                   /* enum exporter_form */
+    struct exporter_profile profile; /* its labels are in `labels`: do not copy the struct */
     struct label labels[SPOOL_V1_LABELS_MAX];
 };
 
-/* Lists a directory. False: it cannot be read, or out of memory; errno says which. */
+/*
+ * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists any.
+ *
+ * Gives:  *out, whose names the caller frees, on failure too.
+ * Errors: false: it cannot be read, or out of memory; errno says which.
+ */
 MUST_CHECK bool spool_v1_list(int dir, struct spool_v1_list *out);
 
 /*
  * Reads an entry and checks it.
  *
- * Gives:  *out, whose bytes the caller frees.
- * Errors: false: it is no whole profile, is gone, or cannot be read.
+ * Gives:  *out, whose bytes the caller frees; on failure there is nothing to free.
+ * Errors: false: it is no complete profile, is gone, or cannot be read.
  */
 MUST_CHECK bool spool_v1_read(int dir, const struct spool_v1_name *name,
                               struct spool_v1_entry *out);
 
-/* Reads an entry from all bytes of its file. Lends the strings of *out, whose bytes stay NULL. */
+/* Reads an entry from all bytes of its file: *out points into `bytes`, and out->bytes is NULL.
+ * False: it is no complete profile. */
 MUST_CHECK bool spool_v1_decode(const void *bytes, size_t size, struct spool_v1_entry *out);
 
 /* Removes an entry. */

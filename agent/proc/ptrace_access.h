@@ -56,20 +56,21 @@ enum ptrace_access {
         PTRACE_ACCESS_COUNT
 };
 
-/* Why that process cannot be read now. */
+/* Why that process cannot be read now; PTRACE_ACCESS_NONE: it can. */
 enum ptrace_access ptrace_access_find(pid_t pid);
 
 /* Its description and remedy. Never NULL; no remedy: "". */
 const char *ptrace_access_text(enum ptrace_access access);
 const char *ptrace_access_cure(enum ptrace_access access);
 
-/* Description and remedy as one sentence for users. */
+/* Writes description and remedy as one sentence for users, cut to `size`. */
 void ptrace_access_explain(enum ptrace_access access, char *out, size_t size);
 
-/* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */
+/* True if process_vm_readv is refused even for our own process (seccomp); reading /proc/PID/mem may
+ * still be allowed. */
 bool ptrace_access_in_calls(void);
 
-/* kernel.yama.ptrace_scope; -1: the kernel has no Yama. */
+/* kernel.yama.ptrace_scope, 0 to 3; -1: the kernel has no Yama. */
 long ptrace_access_yama(void);
 
 #endif

@@ -19,23 +19,23 @@
 struct report {
     size_t file_count;
     int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
-    int64_t duration_ns;       /* of all files together */
+    int64_t duration_ns;       /* sum of the files' durations */
     struct pprof_type type;
-    int64_t total;
+    int64_t total;                /* in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */
     size_t top_count;
-    size_t top_max; /* how many of them to show */
-    bool colour;
+    size_t top_max; /* how many of them to show, in JSON too */
+    bool colour;    /* of the table */
 };
 
-/* Appends a table of at most 100 columns. Text from profiles cannot drive the terminal. */
+/* Appends a table of at most 100 columns. No text of a profile can control the terminal. */
 void report_table(const struct report *report, struct buf *out);
 
 /*
- * Appends a table of the functions whose own value changed most. Value 0 of `profile` is that
- * after, value 1 that before; both are of `type`.
+ * Appends a table of the functions whose own value changed most. `profile` has two values, both of
+ * `type`: value 0 is after the change, value 1 before it.
  *
- * Errors: PPROF_NOMEM, PPROF_FULL.
+ * Errors: PPROF_NOMEM; PPROF_FULL: `out` is full, or has no memory.
  */
 MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struct pprof_type *type,
                                         size_t top_max, struct buf *out);
@@ -43,7 +43,8 @@ MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struc
 /* Appends one JSON object and a newline. */
 void report_json(const struct report *report, struct buf *out);
 
-/* Appends a text from a profile as the table has it: cut, and nothing a terminal obeys. */
+/* Appends text from a profile as the table does: at most 34 characters, control characters as '?'.
+ */
 void report_text(const char *text, struct buf *out);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * store_query.h - what a local store holds, as JSON for the page.
  *
- * Of many profiles as many are read as fit the limits, spread evenly over the time that is asked
- * for; the answer tells how many of how many.
+ * If there are more profiles than the limits and the deadline allow, those that are read are spread
+ * evenly over the time range. The answer has how many there are (files) and were read (read).
  *
  * Gives:  all append one JSON object and a newline to `out`.
  * Errors: false; `err` says why, and part of the object may be there.
@@ -20,17 +20,17 @@
 
 enum {
     STORE_QUERY_FILES_MAX = 4096,    /* profiles that are added up */
-    STORE_QUERY_POINTS_MAX = 800,    /* of a time line */
+    STORE_QUERY_POINTS_MAX = 800,    /* profiles of a time line, a point each */
     STORE_QUERY_NODES_MAX = 100000,  /* of a flame graph */
-    STORE_QUERY_BYTES_MAX = 32 << 20 /* of a sum, and of each profile */
+    STORE_QUERY_BYTES_MAX = 32 << 20 /* memory of a sum, and of each profile */
 };
 
 /* Profiles of one service. All borrowed. */
 struct store_query {
     const char *store, *folder; /* the folder as store_query_services names it */
     int64_t from_ms, to_ms;     /* UTC: those that began from from_ms on and before to_ms */
-    int64_t pid;                /* what they have of this process; 0: all */
-    uint64_t deadline_ns;       /* monotonic: then no more are read */
+    int64_t pid;                /* only samples of this process; 0: of all */
+    uint64_t deadline_ns;       /* monotonic: none is read after it */
 };
 
 /*
@@ -39,18 +39,19 @@ struct store_query {
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
 
-/* The folders of a store: whose, how many profiles, how large, from when to when. */
+/* The folders of a store: service, number and bytes of profiles, first and last start. */
 MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);
 
-/* The totals of each profile. */
+/* The totals of each profile that is read, for the values that the first has. */
 MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf *out,
                                      struct err *err);
 
-/* The flame graph of all of them. `type`: the value that is shown first, NULL: cpu. */
+/* The flame graph of their sum. `type`: the value that is shown first; NULL: cpu, if there is none
+ * wall, else the last. */
 MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
                                   struct buf *out, struct err *err);
 
-/* The flame graph of what `after` took more or less than `before` of the value `type`. */
+/* The flame graph of what `after` took more or less than `before`; `type` as above. */
 MUST_CHECK bool store_query_difference(const struct store_query *before,
                                        const struct store_query *after, const char *type,
                                        struct buf *out, struct err *err);

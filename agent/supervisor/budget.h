@@ -3,19 +3,20 @@
  * budget.h - keeps the CPU time and memory of profiling within the limits of the settings.
  *
  * CPU time is judged over the last minute. Opening processes and requests of users have accounts of
- * their own; what remains (samples, scans, delivery) must stay within `cpu`. Of that samples have
- * a quarter, whatever scans and delivery take.
+ * their own; what remains (samples, scans, delivery) must stay within `cpu`. At least a quarter of
+ * `cpu` is for samples, even if scans and delivery take the rest.
  *
- * Samples: as long as the last minute was within the limit, all targets are sampled as asked for.
- * That may take one and a half times the limit, and with opening and requests twice the limit;
- * bursts, which users ask for, may take all that the minute has left. Where it would take more, or
- * the last minute took more, the CPU time that scans and delivery leave is divided fairly between
- * owners, and between the targets of each (fair_share.h): the most expensive targets are slowed
- * first, down to one sample a second. Where even that is more than an owner's share, and more than
- * a quarter of the limit, its most expensive targets are left out after BUDGET_PATIENCE_NS.
+ * Samples: while the last minute is within the limit, targets are sampled at the rates asked for,
+ * as long as samples, scans and delivery take no more than 1.5 times the limit, and all together no
+ * more than twice the limit. During bursts, which users ask for, only the minute's limit counts.
+ * Beyond these limits, the CPU time that scans and delivery leave is divided fairly between owners,
+ * and between the targets of each (fair_share.h): the most expensive targets are slowed first, down
+ * to one sample a second. If an owner's targets take more than its share even so, and more than a
+ * quarter of the limit, the most expensive ones are left out after BUDGET_PATIENCE_NS.
  *
- * Opening: may take as much CPU time as samples do not use, at least a quarter of the limit; up to
- * half a minute of it is saved up, twice that at the start. Processes that do not fit wait.
+ * Opening: may take what samples, scans and delivery leave of the limit, at least a quarter of it.
+ * What it does not use is saved up: 30 s of the limit at most, 60 s at the start. Processes that do
+ * not fit wait.
  *
  * Memory: if it is beyond the limit for BUDGET_PATIENCE_NS, the targets that add most to profiles
  * are left out. Memory for requests of users does not count here.
@@ -79,12 +80,12 @@ struct budget {
     struct budget_state state;
     struct budget_mark marks[BUDGET_STEPS]; /* ring */
     size_t newest;                          /* index in marks */
-    double opening_left_ns;                 /* CPU time that opening may take now; < 0: owed */
+    double opening_left_ns;                 /* CPU time that opening may take now; < 0: overdrawn */
     double samples_ns;  /* CPU time for samples, ns a second, as targets are charged */
     double other_cpu;   /* share of one core that scans and delivery take */
-    double charged;     /* what targets are charged for a ns of CPU time, 1 or more */
-    bool spent;         /* the last minute used more than the limit; it stays so until
-                         * all that is asked for fits into it again */
+    double charged;     /* ns charged to targets for each ns of CPU time used: 1 or more */
+    bool spent;         /* the last minute used more than the limit; stays true until
+                         * all rates asked for fit into the limit again */
     uint64_t floor_ns;  /* monotonic: since when one sample a second is too much; 0: it is not */
     uint64_t memory_ns; /* monotonic: since when memory is too much; 0: it is not */
     uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
@@ -92,15 +93,14 @@ struct budget {
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);
 
-/* Sets other limits. */
+/* Sets other limits; what was used still counts. */
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits);
 
-/* Measures: updates all but the share. Nothing if no time has passed. */
+/* Updates all but the shares. Does nothing if no time has passed. */
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
-/* Divides the CPU time: sets the share of each target (sorted by owner), updates the state, and
- * marks targets to be left out. Gives how many. `bursts`: some are sampled more
- * often for a while. */
+/* Divides the CPU time: sets the share of each target (sorted by fair_share_sort), updates the
+ * state, and marks targets to be left out. Gives how many it marked. `bursts`: a burst runs. */
 size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
                      bool bursts);
 
@@ -109,8 +109,8 @@ size_t budget_divide(struct budget *budget, struct fair_share_target *targets, s
 bool budget_may_open(const struct budget *budget, uint64_t opening_ns, size_t under_way);
 
 /*
- * Memory of a process that is not backed by a file; pid 0: of this process. Not part of the logic
- * above, so that tests bring their own. Gives: bytes; 0: the process is gone.
+ * Memory of a process that is not backed by a file, in bytes; pid 0: of this process. Gives 0 if it
+ * cannot be read. In budget_use.c, so that tests of budget.c can give other values.
  */
 uint64_t budget_memory_of(pid_t pid);
 

@@ -6,8 +6,8 @@
  * the copies that were fetched beforehand (prefetch.h). If the copies of the next sample have the
  * same bytes at all these offsets, the result is the same, too.
  *
- * No second read is needed then to show that the parts belong together: parts that are the same in
- * two samples all existed at once between them.
+ * Then no second read is needed to detect a torn read: if all parts have the same bytes in two
+ * samples, all of them had these at the same time, between the two.
  *
  * Shape:   memos_init; memos_begin; for each thing memo_find, and if that gives NULL memo_record,
  *          reads through `mem`, memo_store or memo_discard; memos_end; memos_finish.
@@ -66,36 +66,40 @@ struct memos {
     size_t next;  /* index of the one that is likely looked up next */
     size_t given; /* used in this pass */
     size_t bytes; /* of all blocks */
-    bool off;     /* nothing is recorded or found */
+    bool off;     /* set by the owner: nothing is recorded or found */
     uint64_t pass;
     /* The thing that is being decoded: */
     struct memo_piece *pieces; /* owned: scratch */
     size_t piece_count, piece_capacity;
-    bool recording;
+    bool recording;    /* false also after a read that prevents storing */
     cpy_addr excluded; /* reads in these bytes are not recorded: the caller compares them */
     size_t excluded_size;
 };
 
 void memos_init(struct memos *memos, struct prefetch *prefetch, struct prefetch_set *set);
+
+/* Frees all. *memos is as after memos_init then, but keeps `off`: it may be used again. */
 void memos_finish(struct memos *memos);
 
-/* Begins a pass over all things; ends it, and may free results that it did not use. */
+/* memos_begin begins a pass over all things. memos_end ends it, and may free results that the pass
+ * did not use. */
 void memos_begin(struct memos *memos);
 void memos_end(struct memos *memos);
 
-/* Invalidates all results. */
+/* Invalidates all results. Frees nothing: what memo_find has lent stays readable. */
 void memos_forget(struct memos *memos);
 
 /*
  * The result for a thing, if all bytes that it depends on are the same in this sample's copies;
  * else NULL.
  *
- * Lends: until the same thing is stored again, and at least until memos_end.
- * Cost:  compares the bytes: some hundred for a task.
+ * Lends: until memo_store of the same key or memos_end.
+ * Cost:  compares all these bytes: some hundred for a task.
  */
 void *memo_find(struct memos *memos, struct memo_key key);
 
-/* Starts to record MEM_FIRST reads through `mem`, except those in `size` bytes at `excluded`. */
+/* Starts to record the MEM_FIRST reads through `mem`, but not those that begin in the `size` bytes
+ * at `excluded`, nor `implied` ones. After a read that is `once` no result is stored (mem.h). */
 void memo_record(struct memos *memos, cpy_addr excluded, size_t size);
 
 /*

@@ -39,10 +39,10 @@ struct mem {
     /* See mem_narrow; NULL: no effect. */
     void (*narrow)(struct mem *mem, size_t size);
     void (*close)(struct mem *mem);
-    enum mem_when when;            /* of the current read */
-    bool once;                     /* the current read will not be repeated by the next sample */
-    bool shared;                   /* the current read is not of one thread only: see prefetch.h */
-    bool implied;                  /* the current read depends only on others: see memo.h */
+    enum mem_when when; /* of the current read */
+    bool once;          /* the next sample will not repeat the current read */
+    bool shared;        /* the current read is not of one thread only: see prefetch.h */
+    bool implied;       /* other reads decide what the current one gives: memo.h ignores it */
     uint64_t reads, iovecs, bytes; /* system calls, ranges and bytes so far */
     uint64_t bpf_ns;               /* time for which bpf_reader.h has interrupted threads so far */
 };
@@ -100,7 +100,8 @@ MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into
 const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
                                      enum cpy_rc *rc);
 
-/* Says that only the first `size` bytes of the last read matter: see memo.h. */
+/* Says that only the first `size` bytes of the last read matter: a result of memo.h does not depend
+ * on the others. */
 void mem_narrow(struct mem *mem, size_t size);
 
 /* Reads one 64-bit word. */

@@ -31,7 +31,7 @@ static void set(const char *const *pairs)
 }
 
 static char lines[1024]; /* what was warned of */
-static unsigned told;
+static unsigned warned;
 
 static void warn(const char *line)
 {
@@ -43,8 +43,8 @@ static void warn(const char *line)
 static void begin(struct otel *out)
 {
     lines[0] = '\0';
-    told = 0;
-    otel_init(out, look, warn, &told);
+    warned = 0;
+    otel_init(out, look, warn, &warned);
 }
 
 #define SET(...) set((const char *const[]){__VA_ARGS__, NULL})

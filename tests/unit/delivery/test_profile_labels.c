@@ -48,16 +48,16 @@ static void what_is_over_the_limit_goes_from_the_end_on(void **state)
 {
     static const struct label settings[] = {{"env", "prod"}};
     struct profile_labels labels;
-    bool told = false;
+    bool warned = false;
 
     log_init(LOG_LEVEL_ERROR);
     profile_labels_list(&labels, *state, settings, 1);
-    profile_labels_limit(&labels, *state, PYROSCOPE_LABELS_MAX - 5, &told);
+    profile_labels_limit(&labels, *state, PYROSCOPE_LABELS_MAX - 5, &warned);
     assert_int_equal(labels.count, 5);
-    assert_false(told);
-    profile_labels_limit(&labels, *state, PYROSCOPE_LABELS_MAX - 3, &told);
+    assert_false(warned);
+    profile_labels_limit(&labels, *state, PYROSCOPE_LABELS_MAX - 3, &warned);
     assert_string_equal(names_of(&labels), "team=blue zone=a env=prod ");
-    assert_true(told);
+    assert_true(warned);
 }
 
 static void labels_of_samples_take_their_part(void **state)
@@ -66,15 +66,15 @@ static void labels_of_samples_take_their_part(void **state)
     struct service *service = *state;
     struct profile_labels labels;
     uint32_t stack, row;
-    bool told = false;
+    bool warned = false;
 
     log_init(LOG_LEVEL_ERROR);
     assert_int_equal(pprof_stack(service->profile, NULL, 0, &stack), PPROF_OK);
     assert_int_equal(pprof_row(service->profile, stack, on_sample, 2, &row), PPROF_OK);
     profile_labels_list(&labels, service, NULL, 0);
-    profile_labels_limit(&labels, service, PYROSCOPE_LABELS_MAX - 4, &told);
+    profile_labels_limit(&labels, service, PYROSCOPE_LABELS_MAX - 4, &warned);
     assert_string_equal(names_of(&labels), "team=blue zone=a ");
-    profile_labels_limit(&labels, service, PYROSCOPE_LABELS_MAX - 1, &told);
+    profile_labels_limit(&labels, service, PYROSCOPE_LABELS_MAX - 1, &warned);
     assert_int_equal(labels.count, 0); /* nor less than that */
 }
 
