@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot.h - keeps what cpy_sample lends, so that it can be shown once the reading is over.
+ * snapshot.h - copies what cpy_sample lends, so that it can be shown after the sample.
  *
- * Shape: snapshot_init, cpy_sample(target, snapshot_add, &snapshot), ask `failed` once,
+ * Shape: snapshot_init, cpy_sample(target, snapshot_add, &snapshot), check `failed`,
  *        snapshot_reset before another sample, snapshot_finish.
  */
 #ifndef AGENT_DUMP_SNAPSHOT_H
@@ -12,7 +12,7 @@
 #include "base/pointer_table.h"
 #include "unwind/cpy.h"
 
-enum { SNAPSHOT_BYTES_MAX = 256 << 20 };
+enum { SNAPSHOT_BYTES_MAX = 256 << 20 }; /* of the arena */
 
 /*
  * Cache: copies of code objects
@@ -25,20 +25,20 @@ struct snapshot {
     size_t count, capacity;
     struct arena arena;
     struct pointer_table codes; /* struct cpy_code in the arena, by id: those copied already */
-    size_t torn;                /* threads whose stack did not hold still */
-    bool failed;                /* out of memory */
+    size_t torn;                /* threads whose stack changed while it was read */
+    bool failed;                /* out of memory: threads are missing */
 };
 
 void snapshot_init(struct snapshot *snapshot);
 
-/* Frees what it holds. NULL is fine. */
+/* Frees what it holds, and empties it. NULL is fine. */
 void snapshot_finish(struct snapshot *snapshot);
 
 /* Forgets all threads. */
 void snapshot_reset(struct snapshot *snapshot);
 
-/* Copies a thread into the snapshot `ctx`; made to be handed to cpy_sample. All are of one target,
- * whose code objects have ids of their own. */
+/* Copies a thread into the snapshot `ctx`; for cpy_sample. All threads must be of one target: ids
+ * of code objects are unique within one only. */
 void snapshot_add(void *ctx, const struct cpy_thread *thread);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - finds the lines of the target's source files.
+ * source.h - gives lines of the target's source files.
  *
  * Shape:  source_open, source_line..., source_close.
  * Trust:  the target says which file and line, so it may name anything; source_reader.h decides
  *         what is opened.
  * Beware: a file may be newer than the code that runs. One that was changed after the process was
- *         started has no lines here, but a process that a fork made may run older code.
+ *         started has no lines here, but a forked process may run code older than itself.
  */
 #ifndef AGENT_DUMP_SOURCE_H
 #define AGENT_DUMP_SOURCE_H
@@ -20,13 +20,13 @@
 
 enum {
     SOURCE_LINE_MAX = 4096,      /* bytes; a longer line is cut */
-    SOURCE_FILES_MAX = 1024,     /* files that are remembered; others have no lines */
-    SOURCE_BYTES_MAX = 128 << 20 /* of all of them */
+    SOURCE_FILES_MAX = 1024,     /* files that are kept; others have no lines */
+    SOURCE_BYTES_MAX = 128 << 20 /* bytes of all of them */
 };
 
 /* A line without its end. Tabs and form feeds are blanks; no other byte is touched. */
 struct source_line {
-    const char *text; /* borrowed, no NUL behind it */
+    const char *text; /* borrowed; no NUL follows */
     size_t size;
 };
 
@@ -39,18 +39,17 @@ struct source_line {
 struct source;
 
 /*
- * Takes over `reader`, which may be NULL: no file can be read. No lines are given of a file that
- * was changed after `started_ns`, in UTC; INT64_MAX: whenever it was changed.
+ * Takes over `reader`, on failure too. A file that was changed after `started_ns` (UTC) has no
+ * lines; INT64_MAX: each has.
  *
- * Gives: NULL: out of memory, or there is no reader.
+ * Gives: the source, ended with source_close; NULL: out of memory, or `reader` is NULL.
  */
 MUST_CHECK struct source *source_open(struct source_reader *reader, int64_t started_ns);
 
 /* Ends it. NULL is fine. */
 void source_close(struct source *source);
 
-/* Says on the standard error if lines are missing because files did not come in time. NULL is fine.
- */
+/* As source_reader_explain. NULL is fine. */
 void source_explain(const struct source *source);
 
 /*

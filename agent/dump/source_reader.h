@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_reader.h - a child process that reads source files for us, with a limit of time.
+ * source_reader.h - a child process that reads source files for us, with a time limit.
  *
  * A process that is dumped or recorded says which file its code is from, so it may name anything.
  * The child opens the file in that process's root and with its rights, so nothing is shown that the
@@ -36,8 +36,8 @@ struct source_owner {
 };
 
 /*
- * Finds them. Do it before the process's memory is read: a process that executes a program of
- * another user later has that user's rights, but not for names that it gave before.
+ * Finds these. Do it before the process's memory is read: if the process executes a program of
+ * another user later, names that it gave before are not read with that user's rights.
  *
  * Gives: false: they cannot be read.
  * Cost:  reads files of /proc that never block.
@@ -51,18 +51,17 @@ struct source_reader;
 
 /*
  * Starts a reader of what a process can read. It reads nothing if the process runs another program
- * by then: the directories would be those of that one.
+ * by then, because its directories may be others.
  *
- * Gives: NULL: no child can be started, or out of memory.
+ * Gives: the reader, ended with source_reader_end; NULL: no child can be started, or out of memory.
  */
 MUST_CHECK struct source_reader *source_reader_of_owner(const struct source_owner *owner);
 
 /* Files that are read with our own rights. All is borrowed for the call. */
 struct source_folder {
-    const char *root;    /* the directory that absolute names start from; a name may have it in
-                            front or not */
-    const char *working; /* the one that relative names start from, and may not leave */
-    bool python_only;    /* no file whose real name is not that of a Python source */
+    const char *root;    /* absolute names start here, and may begin with its path */
+    const char *working; /* relative names start here, and may not lead out */
+    bool python_only;    /* only files whose real name (of no link) is that of a Python source */
 };
 
 /* Starts a reader of these. Gives: as above. */
@@ -72,16 +71,15 @@ MUST_CHECK struct source_reader *source_reader_of_folder(const struct source_fol
  * Appends a file's bytes.
  *
  * Gives: false: it cannot be read, is no regular file or too large, or `reader` has given up or is
- *        NULL.
- * Cost:  waits until SOURCE_WAIT_NS are used up by all calls together; from then on nothing is
- *        read.
+ *        NULL; `out` may have a part.
+ * Cost:  waits, at most SOURCE_WAIT_NS in all calls together; after that nothing is read.
  */
 MUST_CHECK bool source_reader_read(struct source_reader *reader, const char *file, struct buf *out);
 
-/* When the file that was read last was changed: its content, owner, mode or links; ns, UTC. */
+/* When the file that was read last (true) was changed: content, owner, mode or links; ns, UTC. */
 int64_t source_reader_changed_ns(const struct source_reader *reader);
 
-/* True if SOURCE_WAIT_NS were used up. */
+/* True if SOURCE_WAIT_NS were used up. NULL: false. */
 bool source_reader_gave_up(const struct source_reader *reader);
 
 /* Says on the standard error that source lines are missing, if `reader` has given up. */

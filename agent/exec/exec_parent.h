@@ -3,8 +3,7 @@
  * Folder agent/exec: knows how a command is started and what the first process of a container owes
  * it: signals, reaping, exit status. Does not know Python, samples and profiles.
  *
- * exec_parent.h - starts a command as if we were not there, and beside it a profiler that may be
- * lost.
+ * exec_parent.h - starts a command as if we were not there, and a profiler that may crash or hang.
  *
  * Three processes, because the first process of a container must not fail: its end ends all others.
  *
@@ -35,24 +34,24 @@ struct exec_profiler {
     pid_t root;                  /* it profiles the descendants of this process */
     pid_t command;               /* if the profiler is its parent; else 0 */
     bool first;                  /* false: one before it was lost */
-    struct heartbeat *heartbeat; /* its turns must count on, or the profiler counts as hung */
+    struct heartbeat *heartbeat; /* if its turns stand still for 30 s, the profiler is killed */
 };
 
 struct exec_parent {
-    char **command;
-    bool above; /* the profiler is the command's parent */
-    bool group; /* forward signals to the command's process group, if it has its own */
-    /* Profiles until SIGTERM, which is blocked, in a process of its own; gives its exit status. */
+    char **command; /* borrowed */
+    bool above;     /* the profiler is the command's parent */
+    bool group;     /* forward signals to the command's process group, if it has its own */
+    /* In the profiler's process: profiles until SIGTERM (blocked); gives the exit status. */
     int (*profile)(void *ctx, const struct exec_profiler *profiler);
     void *ctx;
 };
 
-/* Runs the command to its end. Gives the exit status: its own, 128 + the signal that killed it, or
- * why it could not be run, which has been logged. */
+/* Runs the command to its end. Gives its exit status, 128 + the signal that killed it, or, after
+ * logging why, the status for a command that cannot be run. */
 MUST_CHECK int exec_parent_run(const struct exec_parent *parent);
 
 /* In a profiler that is the command's parent, when a child has ended or stopped: reaps all but the
- * command. */
+ * command, and tells the exec parent if the command has stopped. */
 void exec_parent_reap_others(const struct exec_profiler *profiler);
 
 #endif

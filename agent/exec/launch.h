@@ -5,7 +5,7 @@
  *
  * Shape:   launch_prepare once; launch_start in the process that will be the command's parent;
  *          launch_result in the process that waits for the outcome.
- * Threads: there are none yet.
+ * Threads: before any is started.
  */
 #ifndef AGENT_EXEC_LAUNCH_H
 #define AGENT_EXEC_LAUNCH_H
@@ -18,19 +18,19 @@
 
 /* Process group and session of the command. */
 enum launch_process_group {
-    LAUNCH_SHARED,  /* in our process group: a job of a shell, which stops and goes on as a whole */
-    LAUNCH_GROUP,   /* in a group of its own, in the foreground if ours was: we lead the session */
-    LAUNCH_SESSION, /* leads a session of its own: we lead one, too, and there is no terminal */
+    LAUNCH_SHARED,  /* in our group: we lead no session, and are one job of a shell */
+    LAUNCH_GROUP,   /* in its own group, foreground if ours was: we lead a session with terminal */
+    LAUNCH_SESSION, /* in its own session: we lead one without a terminal */
 };
 
 struct launch {
-    char **command; /* borrowed */
-    sigset_t mask;  /* the signals that were blocked before us */
-    struct sigaction on_child;
+    char **command;            /* borrowed */
+    sigset_t mask;             /* of signals, for the command: as it was */
+    struct sigaction on_child; /* SIGCHLD, for the command: as it was */
     enum launch_process_group process_group;
-    int terminal;      /* whose foreground group we are; -1: none */
-    pid_t exec_parent; /* pid of the exec parent */
-    int report[2];
+    int terminal;      /* owned: whose foreground group we are; -1: none */
+    pid_t exec_parent; /* who has called launch_prepare */
+    int report[2];     /* owned: pipe, for launch_result */
 };
 
 /*
@@ -39,14 +39,14 @@ struct launch {
  */
 MUST_CHECK bool launch_prepare(struct launch *launch, char **command, struct err *err);
 
-/* Starts the command as a child of the calling process. Gives its pid, -1: it has none. */
+/* Starts the command as a child of this process. Gives its pid; -1: launch_result says why. */
 pid_t launch_start(struct launch *launch);
 
 /*
  * Waits until the command runs.
  *
- * Gives:  EXIT_OK and *out_pid, or the exit status for a command that does not run; `err` says
- *         why, and its process, if there is one, is still to be reaped.
+ * Gives:  EXIT_OK, or the exit status for a command that does not run, and `err` says why.
+ *         *out_pid: its process, still to be reaped in either case; 0: none.
  */
 MUST_CHECK int launch_result(struct launch *launch, pid_t *out_pid, struct err *err);
 

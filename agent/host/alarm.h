@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alarm.h - wakes up at an instant, with the next one set already.
+ * alarm.h - waits until an instant, with the timer for the instant after it set beforehand.
  *
- * A CPU has one timer, which the kernel sets to whatever is due first. Who sleeps, wakes up and
- * then says until when to sleep next has it set twice: at its end to the kernel's own tick, and
- * then to an earlier instant. In virtual machines each is an exit to the hypervisor, on the CPU of
- * who is sampled. With the next instant known beforehand it is set once.
- * Measured, 1,000 times a second beside a program that is busy: a wake-up cost that 19 us of its
- * time instead of 26, and us 9 us instead of 13.
+ * A CPU has one timer, which the kernel sets to what is due first. At a wake-up it sets this to its
+ * own tick, and when the next sleep begins to the end of that. In virtual machines each is an exit
+ * to the hypervisor, on the CPU of the target. If the next instant is set beforehand, it is one.
+ * Measured with 1,000 wake-ups a second beside a busy program: each cost this program 19 us instead
+ * of 26, and us 9 us instead of 13.
  *
- * Only where the kernel's tick does not come before: see ALARM_SOON_NS.
+ * This helps only if the kernel's tick does not come before: see ALARM_SOON_NS.
  *
  * Shape:   alarm_init, alarm_wait again and again, alarm_finish.
  * Cost:    two system calls a wait.
@@ -24,25 +23,25 @@
 #include "base/err.h"
 #include "base/time_units.h"
 
-/* Where the next instant but one is farther from the next, nothing is saved: kernels tick 250 times
- * a second or more often. */
+/* If the instant after the next is later than this after it, nothing is saved: kernels tick 250
+ * times a second or more often. */
 #define ALARM_SOON_NS (4 * NS_PER_MS)
 
 struct alarm {
     int fd[2];         /* owned: timers, used in turn */
-    uint64_t at_ns[2]; /* what each is set to; 0: nothing */
-    int cpu;           /* where they were set */
+    uint64_t at_ns[2]; /* what each is set to; 0: not set */
+    int cpu;           /* on which they were set; -1: none */
 };
 
-/* False: no descriptors. Then, too, alarm_finish may be called. */
+/* False: no descriptors; alarm_finish may be called all the same. */
 MUST_CHECK bool alarm_init(struct alarm *alarm);
 void alarm_finish(struct alarm *alarm);
 
 /*
- * Waits until `until_ns` of CLOCK_MONOTONIC, or `fd` can be read, or a signal comes. `after_ns`:
- * the instant that is waited for most likely next. Neither is 0; a negative `fd` is not looked at.
+ * Waits until `until_ns` (CLOCK_MONOTONIC), or `fd` can be read (negative: none), or a signal
+ * comes. `after_ns`: the likely `until_ns` of the next call. Neither is 0.
  *
- * Gives: as poll does, 1 if `fd` can be read, 0 if it is time, or less than 0 and errno.
+ * Gives: 1 if `fd` can be read, 0 if it is time; -1 and errno: EINTR, or another failure.
  */
 MUST_CHECK int alarm_wait(struct alarm *alarm, int fd, uint64_t until_ns, uint64_t after_ns);
 

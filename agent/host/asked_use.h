@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * asked_use.h - CPU time and memory that this process uses to answer HTTP requests. It is no part
- * of the cost of sampling.
+ * asked_use.h - counts the CPU time and memory with which this process answers HTTP requests. They
+ * are no cost of sampling.
  *
  * Threads: any.
  */
@@ -14,16 +14,19 @@
 
 #include "base/err.h"
 
-/* Adds the CPU time of the calling thread since its last call; at the first one, since it was
- * started. */
+/* Adds the CPU time of the calling thread since its last call, or since it was started. */
 void asked_use_count_thread(void);
 
-/* CPU time of all threads that have called asked_use_count_thread. */
+/* Sum of what asked_use_count_thread has added. */
 uint64_t asked_use_cpu_ns(void);
 
-/* Counts `bytes` of memory, unless the sum would be over `max`: false. */
+/* Adds to the bytes of memory in use. False: they would be more than `max`, nothing is added. */
 MUST_CHECK bool asked_use_take_memory(size_t bytes, size_t max);
+
+/* Subtracts bytes that were added. */
 void asked_use_return_memory(size_t bytes);
+
+/* Bytes of memory in use. */
 size_t asked_use_memory(void);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum { BUILD_ID_MAX = 80 };
 
-/* Writes the id, in hex as `readelf -n` and `file` have it. In a program that was linked without
- * one: its version and revision. */
+/* Writes the id in hex, as `readelf -n` has it; if the program was linked without one, its version
+ * and revision. */
 void build_id(char out[BUILD_ID_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - the two clocks: one that only runs forward, one that people read. */
+/* clock.h - the two clocks. */
 #ifndef AGENT_HOST_CLOCK_H
 #define AGENT_HOST_CLOCK_H
 
@@ -7,10 +7,10 @@
 
 #include "base/time_units.h"
 
-/* CLOCK_MONOTONIC: for all that is measured or waited for. */
+/* CLOCK_MONOTONIC, which is never set back: for all that is measured or waited for. */
 uint64_t clock_mono_ns(void);
 
-/* CLOCK_REALTIME: for what a profile or a log says. */
+/* CLOCK_REALTIME, since 1970: for what a profile or a log says. */
 int64_t clock_utc_ns(void);
 
 #endif

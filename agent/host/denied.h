@@ -8,10 +8,10 @@
 enum { DENIED_TEXT_MAX = 256 };
 
 /*
- * Writes the text of an errno that opening `path` has given. For EACCES it goes on with the owner
- * of the path, or of the directory that keeps us out, and with who may open it. Returns out.
+ * Writes the text of errno `cause`, with which opening `path` failed. For EACCES it adds who owns
+ * `path`, or the directory above it that may not be searched, and the remedy. Returns out.
  *
- * Cost: looks up names of users and groups, so it is for commands, not for the agent.
+ * Cost: looks up names of users and groups: for commands, not for the agent.
  */
 const char *denied_text(const char *path, int cause, char out[DENIED_TEXT_MAX]);
 

@@ -50,11 +50,11 @@ bool bursts_any(const struct bursts *bursts, uint64_t now_ns)
     return false;
 }
 
-const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *burst,
                                 uint64_t now_ns)
 {
     for (size_t i = 0; i < bursts->count; i++)
-        if (bursts->all[i].until_ns > now_ns && is_like(&bursts->all[i], resolve_target))
+        if (bursts->all[i].until_ns > now_ns && is_like(&bursts->all[i], burst))
             return &bursts->all[i];
     return NULL;
 }

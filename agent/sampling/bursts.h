@@ -39,7 +39,7 @@ bool burst_fits(const struct burst *burst, struct proc_id id, const char *servic
 bool bursts_any(const struct bursts *bursts, uint64_t now_ns);
 
 /* The running burst of the same target; NULL: there is none. */
-const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *burst,
                                 uint64_t now_ns);
 
 /* The fastest running burst that a process has a part in; NULL: it has none. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quarantine.h - list of processes in which a sampler was lost. They share one sampler, apart from
- * all other processes, and are retried with a backoff that grows.
+ * quarantine.h - list of processes that have blocked or crashed a sampler. They share one sampler,
+ * apart from all other processes, and are retried with a backoff of 2 s that grows to an hour.
  *
- * Shape:   quarantine_add when a sampler was lost; quarantine_find before a process is sampled;
- *          quarantine_sweep now and then.
+ * Shape:   a zeroed struct; quarantine_add when a sampler was lost; quarantine_find before a
+ *          process is sampled; quarantine_sweep now and then; quarantine_finish.
  * Units:   all instants are of one monotonic clock, which the caller reads.
  */
 #ifndef AGENT_SUPERVISOR_QUARANTINE_H
@@ -22,9 +22,9 @@ enum { QUARANTINE_MAX = 1024 }; /* beyond it the entry with the oldest failure i
  */
 struct quarantine_entry {
     struct proc_id id;
-    uint64_t blamed_ns; /* last time that a sampler was lost in it */
+    uint64_t blamed_ns; /* when it was added last */
     uint64_t wait_ns;   /* backoff from then on */
-    uint64_t count;     /* samplers that were lost in it */
+    uint64_t count;     /* samplers that it has blocked or crashed */
 };
 
 struct quarantine {
@@ -32,8 +32,7 @@ struct quarantine {
     size_t count, capacity;
 };
 
-/* Adds the process in which a sampler was lost, or extends its backoff. Lends the entry until the
- * next call; NULL: out of memory. */
+/* Adds a process, or extends its backoff. Lends the entry until the next call; NULL: no memory. */
 const struct quarantine_entry *quarantine_add(struct quarantine *quarantine, struct proc_id id,
                                               uint64_t now_ns);
 
@@ -44,10 +43,11 @@ const struct quarantine_entry *quarantine_find(const struct quarantine *quaranti
 /* When it may be retried. */
 uint64_t quarantine_next_ns(const struct quarantine_entry *entry);
 
-/* Removes the entries for which `is_gone` returns true. */
+/* Removes the entries for which `is_gone` gives true. */
 void quarantine_sweep(struct quarantine *quarantine, bool (*is_gone)(void *ctx, struct proc_id id),
                       void *ctx);
 
+/* Frees and empties it. */
 void quarantine_finish(struct quarantine *quarantine);
 
 #endif

@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen.h - the terminal of pystrobe top: shows cells, gives keys, and is put back as it was.
+ * screen.h - the terminal of pystrobe top: shows cells, gives keys, and is restored at the end.
  *
  * Shape:   screen_open; screen_draw and screen_key; screen_close. There is one terminal, so there
  *          is one screen.
  * Threads: one, but for screen_restore.
- * Beware:  what is written to stderr while it is open is kept back, and written when it closes.
+ * Beware:  if stderr is a terminal, what is written there is kept back until the screen is closed.
  */
 #ifndef AGENT_TOP_SCREEN_H
 #define AGENT_TOP_SCREEN_H
 
 #include "agent/top/cells.h"
 
-/* Takes the terminal of standard input and output. False: `err` says why, and it is as it was. */
+/* Takes the terminal of standard input and output; a crash restores it. False: `err` says why, and
+ * it is as it was. */
 MUST_CHECK bool screen_open(struct err *err);
 
 /* True if characters beyond ASCII can be shown. */
 bool screen_has_utf8(void);
 
-/* Its size now, which it takes on. */
+/* Gives the terminal's size in cells (80 x 24 if not known), and resizes the screen to that. */
 void screen_size(size_t *width, size_t *height);
 
+/* Shows cells, as many as screen_size gave. */
 void screen_draw(const struct top_cells *cells);
 
-/* The next key that was pressed, as state.h has them; TOP_KEY_NONE: there is none. */
+/* The next key that was pressed: a character or enum of state.h; TOP_KEY_NONE: none; 0: unknown. */
 uint32_t screen_key(void);
 
-/* True if nobody is there any more. */
+/* True if the terminal has hung up. */
 bool screen_is_gone(void);
 
-/* Puts the terminal back and stops this process, until somebody lets it go on. */
+/* Restores the terminal and stops this process until SIGCONT; screen_draw takes it again. */
 void screen_suspend(void);
 
-/* Puts the terminal back. Nothing if it was not taken. */
+/* Restores the terminal and frees all. Nothing if it is not open. */
 void screen_close(void);
 
-/* The same for whoever cannot do more: from a signal handler, or for a thread that hangs. */
+/* Restores the terminal, frees nothing: for signal handlers, and if the screen's thread hangs. */
 void screen_restore(void);
 
 #endif

@@ -6,8 +6,8 @@
  * threads. It knows neither stacks nor samples.
  *
  * Threads: as the target.
- * Errors:  all functions return CPY_RACED for memory that cannot be a live object of that type: it
- *          was used again for something else, or the target is hostile.
+ * Errors:  those of mem_read. CPY_RACED also for memory that cannot be a live object of that type:
+ *          it was reused for something else, or the target is hostile. CPY_NOMEM: `out` is full.
  */
 #ifndef UNWIND_OBJECTS_OBJECT_H
 #define UNWIND_OBJECTS_OBJECT_H
@@ -16,7 +16,7 @@
 #include "unwind/layouts/layout.h"
 #include "unwind/read/mem.h"
 
-/* How a target is read and where things lie in it. Both borrowed. */
+/* How a target is read and where things lie in it. Pointers are borrowed. */
 struct reader {
     struct mem *mem;
     const struct layout *layout;
@@ -25,7 +25,7 @@ struct reader {
 
 enum {
     OBJECT_TEXT_MAX = 4096,       /* characters of a str that are kept; then "..." */
-    OBJECT_BYTES_MAX = 4 << 20,   /* a line table; a larger one costs the lines */
+    OBJECT_BYTES_MAX = 4 << 20,   /* of a bytes object: see object_read_bytes */
     OBJECT_ENTRIES_MAX = 1 << 17, /* entries of a dict */
     OBJECT_SLOTS_MAX = 1 << 20,   /* of a set's table */
     OBJECT_SIZE_MAX = 4096        /* tp_basicsize */
@@ -34,7 +34,7 @@ enum {
 /* Appends a str as UTF-8 and a NUL. NULs inside and lone surrogates become U+FFFD. */
 MUST_CHECK enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct buf *out);
 
-/* The same; *span is the size of what object_take_str needs of it. */
+/* The same; *span is how many bytes of the str object_take_str needs. */
 MUST_CHECK enum cpy_rc object_read_str_span(const struct reader *reader, cpy_addr str,
                                             struct buf *out, uint32_t *span);
 
@@ -46,16 +46,16 @@ MUST_CHECK enum cpy_rc object_take_str(const struct layout *layout, const unsign
                                        uint32_t span, struct buf *out);
 
 /*
- * Appends the content of a bytes object; *size is its own size. One that is larger than
- * OBJECT_BYTES_MAX is a bytes object by its type, and only its first `most` bytes are appended.
+ * Appends the content of a bytes object; *size is its full size. Beyond OBJECT_BYTES_MAX its type
+ * is checked, and only its first `most` bytes are appended.
  */
 MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes, size_t most,
                                          struct buf *out, uint64_t *size);
 
-/* True if the type object `type` is called `name` (at most 31 bytes). */
+/* True if the type object `type` is called `name` (at most 31 bytes); false also if unreadable. */
 bool object_type_is(const struct reader *reader, cpy_addr type, const char *name);
 
-/* A value, and where the reference to it is kept; both 0: there is none. */
+/* A value, and the address of the reference to it; both 0: there is none. */
 struct object_slot {
     cpy_addr value, at;
 };
@@ -69,7 +69,7 @@ MUST_CHECK enum cpy_rc object_dict_find_first(const struct reader *reader, cpy_a
                                               const char *name, uint64_t most,
                                               struct object_slot *out);
 
-/* Takes an entry of a dict, whose value is kept at `at`. False: no more entries. */
+/* Gets an entry of a dict; `at`: address of the reference to `value`. False: stop. */
 typedef bool object_each_entry(void *ctx, cpy_addr key, cpy_addr value, cpy_addr at);
 
 /* Calls `each` for each entry of a dict. */
@@ -85,15 +85,15 @@ MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr di
 MUST_CHECK enum cpy_rc object_dict_find_int(const struct reader *reader, cpy_addr dict,
                                             uint64_t key, struct object_slot *out);
 
-/* Gives up to `most` members of a set; *total is how many it says it has. */
+/* Gives up to `most` members of a set, *count of them; *total is the size of the set. */
 MUST_CHECK enum cpy_rc object_read_set(const struct reader *reader, cpy_addr set, cpy_addr *out,
                                        size_t most, size_t *count, uint64_t *total);
 
-/* The attribute `name` in an object's own attributes. */
+/* The attribute `name` of an object, not of its type. CPY_RACED also if it can have none. */
 MUST_CHECK enum cpy_rc object_attribute(const struct reader *reader, cpy_addr object,
                                         const char *name, struct object_slot *out);
 
-/* The value of an int from 0 to UINT64_MAX. */
+/* The value of an int from 0 to UINT64_MAX; CPY_RACED: another one. */
 MUST_CHECK enum cpy_rc object_read_uint(const struct reader *reader, cpy_addr integer,
                                         uint64_t *out);
 
