@@ -19,8 +19,7 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* All sets, the lower 32 capabilities first. False: the kernel does not say; they are empty then.
- */
+/* All sets, the lower 32 capabilities first. False: the kernel does not say; they are empty. */
 MUST_CHECK bool capability_sets(struct __user_cap_data_struct out[2]);
 
 /* True if it is effective. */

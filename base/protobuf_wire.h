@@ -66,8 +66,7 @@ size_t wire_nested_size(size_t size);
 /* Appends a bare number. */
 void wire_put_varint(struct buf *out, uint64_t number);
 
-/* Appends a field that holds a number; none if it is 0, which is what a field that is absent has.
- */
+/* Appends a field that holds a number; none if it is 0, the value of an absent field. */
 void wire_put_number(struct buf *out, uint32_t field, uint64_t number);
 
 /* Appends a field that holds bytes or a message, also if it has none. */

@@ -25,8 +25,7 @@ struct slice {
 /* How it is scheduled now. Cost: one system call. */
 void slice_read(struct slice *out);
 
-/* Has it scheduled so. False: it is not known how, or that is not allowed. Cost: one system call.
- */
+/* Has it scheduled so. False: unknown how, or that is not allowed. Cost: one system call. */
 bool slice_apply(const struct slice *slice);
 
 /* Asks to be let in sooner, for `runtime_ns` at a time, if it is an ordinary thread. */

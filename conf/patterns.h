@@ -10,8 +10,7 @@
 
 #include "conf/conf.h"
 
-/* POSIX extended, compiles, no back-references, no large {n,m}: it is matched against any process.
- */
+/* POSIX extended, compiles, no back-references, no large {n,m}: any process may be matched. */
 MUST_CHECK enum conf_rc conf_regex_check(const char *text, struct err *err);
 
 /* A pattern that an absolute path can match. */

@@ -561,8 +561,7 @@ static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, v
     return rc;
 }
 
-/* Counts failed BPF reads, and pauses them after several in a row (of a too long stack, say).
- */
+/* Counts failed BPF reads, and pauses them after several in a row (of too long stacks, say). */
 static void note_bpf_reads(struct cpy_target *t, uint64_t bpf_fetches)
 {
     if (t->bpf_pause.samples_left > 0)

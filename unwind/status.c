@@ -45,8 +45,7 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
     return false;
 }
 
-/* True if a state of the main interpreter, threads_main, is of the thread that has this pthread_t.
- */
+/* True if a state of the main interpreter (threads_main) is of the thread with this pthread_t. */
 static bool has_main_module(const struct cpy_target *t, uint64_t thread_id)
 {
     const struct listed *thread;

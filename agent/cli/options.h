@@ -77,8 +77,7 @@ void options_service(char **argv, char *out, size_t size);
 /* Reads the command line of a process. False: whoever reads the process waits for ever; says so. */
 MUST_CHECK bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX]);
 
-/* Says why a process could not be opened, and the cure where it was denied; gives the exit status.
- */
+/* Says why a process could not be opened, and the cure if it was denied; gives the exit status. */
 int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct err *err);
 
 #endif

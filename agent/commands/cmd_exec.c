@@ -175,8 +175,7 @@ static bool make_absolute(const char *path, void *out)
     return false;
 }
 
-/* Does the environment say where profiles go, by OTel's variables or PYSTROBE_EXPORTER_NAME_TYPE?
- */
+/* True if OTel's variables or PYSTROBE_EXPORTER_NAME_TYPE say where profiles go. */
 static bool environment_has_exporter(void)
 {
     static const char prefix[] = "PYSTROBE_EXPORTER_", suffix[] = "_TYPE";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_spool.c - `pystrobe spool`: looks at the profiles that wait, sends or removes some by hand.
- */
+/* cmd_spool.c - `pystrobe spool`: lists the profiles that wait, sends or removes some by hand. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

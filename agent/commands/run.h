@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.h - the parts of an agent that runs: cmd_agent.c starts and ends them, reload.c changes them.
- */
+/* run.h - the parts of a running agent: cmd_agent.c starts and ends them, reload.c changes them. */
 #ifndef AGENT_COMMANDS_RUN_H
 #define AGENT_COMMANDS_RUN_H
 

@@ -159,8 +159,7 @@ void delivery_reconnect(struct delivery *delivery);
 /* How many exporters there are. */
 size_t delivery_count(const struct delivery *delivery);
 
-/* The counters of exporter `i`, in the order they were added. Lends its name until delivery_free.
- */
+/* The counters of the exporter that was added as number `i`. Lends its name until delivery_free. */
 const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_stats *out);
 
 /* The counters of the spool. */

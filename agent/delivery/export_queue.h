@@ -50,7 +50,7 @@ struct export_entry {
     uint64_t put_ns;          /* when it was added; 0: by an earlier run */
     int64_t born_ns;          /* when its first profile began, by the same clock */
     struct batch *batch;      /* owned; NULL: it is on disk only */
-    struct spool_file *file;  /* counted: a file that has it, and maybe others; NULL: none */
+    struct spool_file *file;  /* one use of a file that has it: spool_file_release; NULL: none */
     bool unwritten;           /* it waits for a file of its own: spool_writer.c refers to it */
     bool dropped;             /* nobody but spool_writer.c refers to it any more */
     bool in_flight;

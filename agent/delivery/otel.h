@@ -20,7 +20,7 @@ struct otel {
     char *(*lookup)(const char *name);
     void (*warn)(const char *line);
     unsigned *warned;                       /* borrowed: a bit for each warning that was given */
-    struct exporter_secret_header *headers; /* values owned: exporter_hide */
+    struct exporter_secret_header *headers; /* in the arena; values by exporter_hide, owned */
     size_t header_count;
     struct label *attributes; /* OTEL_RESOURCE_ATTRIBUTES; a profile's own service.name wins */
     size_t attribute_count;

@@ -18,8 +18,7 @@ enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 /* A Pyroscope's burst is 2 MiB by default, of which 30 labels take up to 92 kB. */
 enum { PART_BYTES_MAX = 2000000 };
 
-/* What is a label beside those of the settings: __name__, service_name, __delta__, pyroscope_spy.
- */
+/* Labels that server and agent add: __name__, service_name, __delta__, pyroscope_spy. */
 enum { ADDED_LABELS = 4 };
 
 /* Agents that were started together send at different times, within this of each other. */

@@ -182,8 +182,7 @@ bool spool_v1_list(int dir, struct spool_v1_list *out)
     return good;
 }
 
-/* Gives: all bytes of a regular file, ended with free; NULL: it has none that could be an entry's.
- */
+/* Gives: all bytes of a regular file, ended with free; NULL: none, or it cannot be an entry. */
 static unsigned char *read_file_v1(int fd, size_t *size)
 {
     unsigned char *bytes = NULL;

@@ -73,8 +73,7 @@ MUST_CHECK enum proc_reader_rc proc_reader_user_name(struct proc_reader *reader,
 MUST_CHECK enum proc_reader_rc proc_reader_user_id(struct proc_reader *reader, const char *name,
                                                    uid_t *out);
 
-/* Calls `each` for the processes whose last read has blocked and that are there still: 64 at most.
- */
+/* Calls `each` for at most 64 processes whose last read has blocked and that still run. */
 void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx, pid_t pid),
                               void *ctx);
 

@@ -13,8 +13,7 @@ extern const char version_revision[]; /* of the source: "1a2b3c4d5e6f" */
 /* "pystrobe/0.1.0": for HTTP and for profiles. */
 extern const char version_agent[];
 
-/* Prints what --version shows; `curl_version` is libcurl's own text. False: it cannot be written.
- */
+/* Prints what --version shows; `curl_version` is libcurl's text. False: it cannot be written. */
 MUST_CHECK bool version_print(bool as_json, const char *curl_version);
 
 #endif

@@ -16,8 +16,7 @@
 bool namespaces_are_hosts_users(void);
 bool namespaces_are_hosts_processes(void);
 
-/* True if /proc shows our own pid namespace, so that its numbers fit kill() and process_vm_readv.
- */
+/* True if /proc shows our own pid namespace, so that its pids fit kill() and process_vm_readv. */
 bool namespaces_have_own_proc(void);
 
 /*

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flame_json.h - a profile as the page draws it: its flame graph's data as the rest of an object.
- */
+/* flame_json.h - the data of a profile's flame graph, for the page, as the rest of an object. */
 #ifndef AGENT_REPORT_FLAME_JSON_H
 #define AGENT_REPORT_FLAME_JSON_H
 

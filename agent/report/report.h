@@ -43,8 +43,7 @@ MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struc
 /* Appends one JSON object and a newline. */
 void report_json(const struct report *report, struct buf *out);
 
-/* Appends text from a profile as the table does: at most 34 characters, control characters as '?'.
- */
+/* Appends text of a profile as the table does: at most 34 characters, control characters as '?'. */
 void report_text(const char *text, struct buf *out);
 
 #endif

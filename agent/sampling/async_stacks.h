@@ -61,8 +61,7 @@ void async_stacks_finish(struct async_stacks *stacks);
 MUST_CHECK enum cpy_rc async_stacks_read(struct async_stacks *stacks, struct cpy_target *target,
                                          struct service *service, bool all);
 
-/* The stack of the task that runs in a thread; `room` has SERVICE_DEPTH_MAX. False: none was read.
- */
+/* The stack of the task that runs in a thread; `room` has SERVICE_DEPTH_MAX. False: none. */
 MUST_CHECK bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state,
                                      uint32_t *room, struct service_stack *out);
 

@@ -19,8 +19,7 @@ struct look {
     void *ctx;
 };
 
-/* The use that threads of a name have; of the others, where there is no room. NULL: out of memory.
- */
+/* The use by threads of a name; if there is no room, by the others. NULL: out of memory. */
 static struct native_use *native_use_of(struct native_threads *n, const char *name)
 {
     for (size_t i = 0; i < n->use_count; i++)

@@ -88,8 +88,7 @@ struct services {
  */
 extern const struct pprof_rename service_plain_names[];
 
-/* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
- */
+/* The service called `name`, made if it is new; NULL: no memory. Lends until services_finish. */
 MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
                                         uint64_t now_ns);
 

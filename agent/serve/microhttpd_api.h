@@ -30,8 +30,7 @@ struct microhttpd_api {
 /* All of it is NULL until microhttpd_api_load has succeeded. */
 extern struct microhttpd_api microhttpd;
 
-/* Loads libmicrohttpd if it is not loaded yet. Errors: false: `err` says why, as library_load does.
- */
+/* Loads libmicrohttpd if it is not loaded yet. False: `err` says why, as library_load does. */
 MUST_CHECK bool microhttpd_api_load(struct err *err);
 
 #endif

@@ -96,8 +96,7 @@ struct state {
 /* Gives: an empty state with one reference; NULL: out of memory. */
 MUST_CHECK struct state *state_new(void);
 
-/* Another target, service or exporter, to be filled in: zeroed. NULL: out of memory, or too many.
- */
+/* One more target, service or exporter, zeroed, to be filled in. NULL: no memory, or too many. */
 MUST_CHECK struct state_target *state_add_target(struct state *state);
 MUST_CHECK struct state_service *state_add_service(struct state *state);
 MUST_CHECK struct state_exporter *state_add_exporter(struct state *state);

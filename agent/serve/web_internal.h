@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_internal.h - what the files of the HTTP server share: requests, answers, and who makes them.
- */
+/* web_internal.h - what the HTTP server's files share: requests, answers, and who makes them. */
 #ifndef AGENT_SERVE_WEB_INTERNAL_H
 #define AGENT_SERVE_WEB_INTERNAL_H
 
@@ -65,8 +64,7 @@ void web_refuse(struct web_answer *answer, unsigned status, const char *format, 
 /* The answer may take so long: the connection does not end before. */
 void web_takes(const struct web_request *request, unsigned seconds);
 
-/* CPU time of all answers, with that of the processes that they have started and that have ended.
- */
+/* CPU time of all answers, with that of the processes started for them that have ended. */
 uint64_t web_used_ns(void);
 
 /* In how many seconds there is CPU time for an answer that starts processes; 0: now. */

@@ -19,8 +19,7 @@
 /* Samples get at least this part of the limit, whatever scans and delivery take. */
 #define SAMPLES_PART 0.25
 
-/* Of the limit: what the targets of an owner may take at one sample a second, whatever its share.
- */
+/* Part of the limit that the targets of any owner may take at one sample a second. */
 #define FLOOR_PART 0.25
 
 /* As long as the minute has time left, samples may take so many times the limit, and all that

@@ -76,8 +76,7 @@ uint64_t supervisor_commit(struct supervisor *supervisor, const struct split_pid
 /* True once all samplers have done so that neither hang nor were lost. */
 MUST_CHECK bool supervisor_committed(const struct supervisor *supervisor, uint64_t number);
 
-/* The services as they are in the running interval. Lends the list until the next supervisor_run.
- */
+/* The services of the running interval. Lends the list until the next supervisor_run. */
 const struct service *supervisor_services(const struct supervisor *supervisor);
 
 /*

@@ -190,8 +190,7 @@ static void crypto_free(void *memory, const char *file, int line)
     hidden_free(memory);
 }
 
-/* Libcurl and what it stands on may be loaded no sooner than it is used, and then be no one else's.
- */
+/* Libcurl and its libraries may be loaded late, and then their symbols are in no global scope. */
 static void *find_in_curl(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name), *library;

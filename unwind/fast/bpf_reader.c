@@ -244,8 +244,7 @@ static bool run_bpf_program(struct bpf_reader *bpf_reader, int cpu)
         return attr.test.retval == BPF_READER_COPIED &&
                bpf_reader->area->found_count <= BPF_READER_FOUND &&
                bpf_reader->area->used <= BPF_READER_BYTES;
-    /* Except if the CPU went offline, or a resource is short for the moment, later calls fail, too.
-     */
+    /* Later calls fail, too, unless the CPU went offline or a resource is short for the moment. */
     bpf_reader->refused = errno != ENXIO && errno != ENOMEM && errno != EAGAIN && errno != EINTR;
     return false;
 }

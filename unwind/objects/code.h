@@ -79,8 +79,7 @@ struct codes {
 void codes_init(struct codes *codes);
 void codes_finish(struct codes *codes);
 
-/* Begins a sample: frees what was replaced since the last one; empties a cache that is too large.
- */
+/* Begins a sample: frees what was replaced since the last one; empties a cache if too large. */
 void codes_sweep(struct codes *codes);
 
 /*
