@@ -21,10 +21,10 @@ enum { LOOK_AROUND_PART = 8 };
 /* So many times the estimate is given to threads that came and went; more is not theirs. */
 enum { TAILS_MOST = 2 };
 
-/* When CPU time of a thread is given out before the interval ends: so many samples saw it run, and
- * it ran for so long that clocks which are a tick old do not matter. */
-#define COMMIT_LEAST_NS (200 * NS_PER_MS)
-enum { COMMIT_SAMPLES = 32 };
+/* A part of a thread's interval (cpu_attribution.h): so many samples saw it run, and for so long
+ * that clocks which are a tick old do not matter. */
+#define PART_LEAST_NS (200 * NS_PER_MS)
+enum { PART_SAMPLES = 32 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -123,19 +123,29 @@ static enum cpu_class unseen_class(const struct process *p)
     return p->shuts_down ? CPU_SHUTDOWN : CPU_BETWEEN;
 }
 
+/* Ends a part of a thread's interval; see cpu_attribution.h. */
+static void end_part(struct process_thread *thread)
+{
+    const uint64_t took = thread->times.cpu_ns - thread->part.cpu_ns;
+    const uint64_t waited = thread->times.wait_ns - thread->part.wait_ns;
+    const uint64_t unseen = thread->times.unseen_wait_ns - thread->part.unseen_wait_ns;
+
+    cpu_attribution_end_part(&thread->cpu_attribution, took, unseen < waited ? waited - unseen : 0);
+    thread->part = thread->times;
+}
+
 /* Gives out what the kernel has counted of a thread. Gives the CPU time that no stack was seen for:
  * it stays in the process's remainder. */
 static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 {
     const struct service_tag tag = tag_of(p);
     uint64_t waited = thread->times.wait_ns - thread->committed.wait_ns;
-    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns, unseen, left = 0;
+    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns, left = 0;
 
     if (!thread->counts)
         return 0;
-    unseen = thread->times.unseen_wait_ns - thread->committed.unseen_wait_ns;
-    cpu_attribution_leave_waits(&thread->cpu_attribution, took,
-                                unseen < waited ? waited - unseen : 0);
+    end_part(thread);
+    cpu_attribution_leave_waits(&thread->cpu_attribution);
     if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
         left = took;
     if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
@@ -155,12 +165,12 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 static void note_tail(struct process *p, const struct process_thread *thread)
 {
     const struct cpu_attribution *seen = &thread->cpu_attribution;
-    const uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns;
-    const double part = took < seen->total ? 1 - (double)took / (double)seen->total : 0;
+    const uint64_t took = thread->times.cpu_ns - thread->part.cpu_ns;
+    const double part = took < seen->now_total ? 1 - (double)took / (double)seen->now_total : 0;
 
     for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
         (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].weight * part), false);
+                                   (uint64_t)((double)seen->items[i].now.seen * part), false);
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */
@@ -293,8 +303,8 @@ static void commit_remainder(struct process *p)
         look_at_native_threads(p);
     native_threads_tell(&p->native, give_native, &left);
     of_tails = left.ns > p->resting_ns ? left.ns - p->resting_ns : 0;
-    if (of_tails > TAILS_MOST * p->tails.total)
-        of_tails = TAILS_MOST * p->tails.total;
+    if (of_tails > TAILS_MOST * p->tails.now_total)
+        of_tails = TAILS_MOST * p->tails.now_total;
     left.ns -= cpu_attribution_divide(&p->tails, of_tails, add_cpu, p);
     cpu_attribution_clear(&p->tails);
     p->resting_ns = 0;
@@ -322,7 +332,7 @@ static void give_to_children(void *ctx, const char *name, uint64_t start, uint64
 
     if (!name) {
         ns -= cpu_attribution_divide(&p->child_tails,
-                                     ns < p->child_tails.total ? ns : p->child_tails.total,
+                                     ns < p->child_tails.now_total ? ns : p->child_tails.now_total,
                                      give_to_child_tail, p);
         cpu_attribution_clear(&p->child_tails);
     }
@@ -505,7 +515,7 @@ static void stop_counting(struct process_thread *thread)
 /* The thread's CPU time is counted here from now on; so far it was in a state that has ended. */
 static void start_counting(struct process_thread *thread)
 {
-    thread->committed = thread->times;
+    thread->committed = thread->part = thread->times;
     thread->counts = true;
 }
 
@@ -590,16 +600,12 @@ static struct process_thread *find_process_thread(const struct sampling *samplin
     return new_thread(sampling, seen);
 }
 
-/*
- * Gives out a thread's CPU time up to its last sample, once enough samples have seen it run. Where
- * other programs want the CPU, too, a function that ran for a second has had more of it than
- * another: only times near each other are alike.
- */
-static void commit_if_due(struct process *p, struct process_thread *thread)
+/* Ends a part with a thread's last sample, once enough samples have seen it run. */
+static void end_part_if_due(struct process_thread *thread)
 {
-    if (thread->cpu_attribution.samples >= COMMIT_SAMPLES &&
-        thread->cpu_attribution.total >= COMMIT_LEAST_NS)
-        (void)commit_thread(p, thread); /* nothing is left where stacks were seen */
+    if (thread->cpu_attribution.samples >= PART_SAMPLES &&
+        thread->cpu_attribution.now_total >= PART_LEAST_NS)
+        end_part(thread);
 }
 
 /* The kernel's numbers of a thread, as they were in the sample. */
@@ -611,10 +617,11 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
     if (thread->times.cpu_ns == 0) { /* the first that is known */
         thread->committed.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
         thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
-        thread->committed.unseen_wait_ns = seen->unseen_wait_ns;
+        thread->part = thread->committed;
+        thread->part.unseen_wait_ns = seen->unseen_wait_ns;
     }
     if (seen->unseen_wait_ns < thread->times.unseen_wait_ns) /* the unwinder counts from 0 again */
-        thread->committed.unseen_wait_ns = seen->unseen_wait_ns;
+        thread->part.unseen_wait_ns = seen->unseen_wait_ns;
     thread->times.unseen_wait_ns = seen->unseen_wait_ns;
     take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
@@ -755,7 +762,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
         return;
     thread->seen = p->sample;
     thread->ran = false;
-    commit_if_due(p, thread);
+    end_part_if_due(thread);
     note_times(sampling, thread, seen);
     p->idle.runs |= (seen->status & CPY_STATUS_CPU) != 0;
     gil_stuck_note(thread, seen, sampling->now_ns);

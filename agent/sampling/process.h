@@ -97,6 +97,7 @@ struct process_thread {
     struct process_gil_stuck stuck;
     struct process_times times;     /* as last read */
     struct process_times committed; /* the part of `times` that is in the profile */
+    struct process_times part;      /* `times` when the part of cpu_attribution began */
     uint64_t last_ns;               /* monotonic: its last good sample or idle check */
     uint64_t seen;                  /* number of the sample that saw it last */
     uint32_t row;                   /* row of its last sample, */

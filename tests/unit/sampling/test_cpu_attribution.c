@@ -172,11 +172,32 @@ static void leaves_out_what_a_thread_waited_where_it_slept(void **state)
     assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, false));
     assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
     assert_true(cpu_attribution_add(&cpu_attribution, 2, 300, true));
+    cpu_attribution_end_part(&cpu_attribution, 600, 200); /* a quarter of the time it waited */
 
-    cpu_attribution_leave_waits(&cpu_attribution, 6, 2); /* a quarter of 800 */
-    assert_int_equal(cpu_attribution.items[0].weight, 400);
-    assert_int_equal(cpu_attribution.items[1].weight, 200);
-    assert_int_equal(cpu_attribution.total, 600);
+    cpu_attribution_leave_waits(&cpu_attribution);
+    assert_int_equal(cpu_attribution.items[0].ended.seen, 300);
+    assert_int_equal(cpu_attribution.items[1].ended.seen, 150);
+    assert_int_equal(cpu_attribution.total, 450);
+    cpu_attribution_finish(&cpu_attribution);
+}
+
+/* In one part it waited for longer than it was seen where it slept, in another it did not wait. */
+static void leaves_out_what_it_waited_in_all_parts(void **state)
+{
+    struct cpu_attribution cpu_attribution;
+
+    (void)state;
+    cpu_attribution_init(&cpu_attribution);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, true));
+    cpu_attribution_end_part(&cpu_attribution, 400, 400);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, true));
+    cpu_attribution_end_part(&cpu_attribution, 400, 0);
+
+    cpu_attribution_leave_waits(&cpu_attribution);
+    assert_int_equal(cpu_attribution.items[0].ended.seen, 600);
+    assert_int_equal(cpu_attribution.items[1].ended.seen, 0);
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -187,14 +208,34 @@ static void leaves_out_no_more_than_was_seen_where_it_slept(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, true));
-    cpu_attribution_leave_waits(&cpu_attribution, 1, 1000);
+    cpu_attribution_end_part(&cpu_attribution, 400, 4000);
+    cpu_attribution_leave_waits(&cpu_attribution);
     assert_int_equal(cpu_attribution.total, 400); /* seen nowhere else: it is all there is */
     assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
-    cpu_attribution_leave_waits(&cpu_attribution, 1, 0);
-    assert_int_equal(cpu_attribution.total, 500);
-    cpu_attribution_leave_waits(&cpu_attribution, 1, 1000);
-    assert_int_equal(cpu_attribution.items[0].weight, 0);
-    assert_int_equal(cpu_attribution.total, 100);
+    cpu_attribution_end_part(&cpu_attribution, 100, 4000);
+    cpu_attribution_leave_waits(&cpu_attribution);
+    assert_true(cpu_attribution.items[0].ended.seen < 100);
+    assert_int_equal(cpu_attribution.items[1].ended.seen, 100);
+    cpu_attribution_finish(&cpu_attribution);
+}
+
+/* Another program took the CPU for half of the second part. */
+static void scales_weights_to_the_cpu_time_of_their_part(void **state)
+{
+    struct cpu_attribution cpu_attribution;
+    struct given given;
+
+    (void)state;
+    cpu_attribution_init(&cpu_attribution);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, false));
+    cpu_attribution_end_part(&cpu_attribution, 1000, 0);
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1000, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, false));
+    cpu_attribution_end_part(&cpu_attribution, 1000, 1000);
+    given = divide(&cpu_attribution, 2000);
+
+    assert_int_equal(given.shares[1], 1500);
+    assert_int_equal(given.shares[2], 500);
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -202,6 +243,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_out_what_a_thread_waited_where_it_slept),
+        cmocka_unit_test(leaves_out_what_it_waited_in_all_parts),
+        cmocka_unit_test(scales_weights_to_the_cpu_time_of_their_part),
         cmocka_unit_test(leaves_out_no_more_than_was_seen_where_it_slept),
         cmocka_unit_test(divides_in_proportion),
         cmocka_unit_test(gives_nothing_where_no_row_was_seen),

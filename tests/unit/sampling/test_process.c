@@ -240,25 +240,6 @@ static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
     assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
 }
 
-static void gives_cpu_time_out_once_enough_samples_saw_the_thread_run(void **state)
-{
-    struct fixture *f = *state;
-    uint64_t now = NS_PER_S;
-
-    stand_in(f->target);
-    begin(f, SPLIT_NONE, now);
-    for (int i = 0; i < 40; i++) {
-        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
-        if (i < 20)
-            assert_int_equal(total(f, VALUE_CPU), 0);
-        burn(10 * NS_PER_MS);
-        now += 10 * NS_PER_MS;
-    }
-
-    assert_true(total(f, VALUE_CPU) > 250 * NS_PER_MS);
-    assert_int_equal(own_time(f, VALUE_CPU, "Place.wait"), total(f, VALUE_CPU));
-}
-
 static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
 {
     struct fixture *f = *state;
@@ -545,7 +526,7 @@ static void gives_the_rest_of_a_child_to_what_its_only_sample_saw(void **state)
     } while (!thread->ran && ++tries < 1000);
     assert_true(thread->ran);
     process_note_child(&parent, &f->process, NS_PER_S + TAIL_NS);
-    assert_int_equal(parent.child_tails.total, TAIL_NS);
+    assert_int_equal(parent.child_tails.now_total, TAIL_NS);
     f->service = service;
     pprof_add(service->profile, parent.child_tails.items[0].row,
               (const int64_t[VALUES]){[VALUE_CPU] = 1});
@@ -1090,7 +1071,6 @@ int main(void)
         TEST(carries_the_time_of_a_failed_sample_to_the_next),
         TEST(carries_the_time_of_a_torn_stack_to_its_next_good_one),
         TEST(gives_cpu_time_to_the_stack_that_was_seen_running),
-        TEST(gives_cpu_time_out_once_enough_samples_saw_the_thread_run),
         TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
         TEST(does_not_take_a_thread_that_it_cannot_look_at_for_one_that_sleeps),
         TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
