@@ -76,12 +76,13 @@ static double limit_now(const struct budget *budget, double all_cpu)
 }
 
 /*
- * Sets the CPU time for samples: the limit without what is used for something else. Costs of
- * samples are times, and count less if the CPU time used is less, as on a host that is busy.
+ * Sets the CPU time for samples: the limit without what is used for something else. `own` and
+ * `sampling_cpu`: what all, and samples, took of a core. Costs of samples are times, and count less
+ * if the CPU time used is less, as on a host that is busy.
  */
-static void set_samples(struct budget *budget, double limit, double sampling_cpu)
+static void set_samples(struct budget *budget, double limit, double own, double sampling_cpu)
 {
-    const double own = budget->state.used_cpu, least = budget->state.promised.cpu * SAMPLES_PART;
+    const double least = budget->state.promised.cpu * SAMPLES_PART;
     const double other = own > sampling_cpu ? own - sampling_cpu : 0;
 
     budget->other_cpu = other;
@@ -138,12 +139,14 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
 {
     const struct budget_mark *last = add_budget_mark(budget, use, now_ns), *first;
     struct budget_state *state = &budget->state;
-    double span_ns, own, opening;
+    double span_ns, spread_ns, own, opening;
 
     if (!last)
         return;
     first = oldest_mark(budget);
     span_ns = since(now_ns, first->now_ns);
+    /* The agent's own start takes as much as scans do in many seconds, but once. */
+    spread_ns = span_ns > BUDGET_PATIENCE_NS ? span_ns : BUDGET_PATIENCE_NS;
     own = own_ns(use, &first->use);
     opening = since(use->opening_ns, first->use.opening_ns);
     state->used_cpu = own / span_ns;
@@ -153,7 +156,7 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     if (own > state->promised.cpu * (span_ns > MINUTE_NS ? span_ns : MINUTE_NS))
         budget->spent = true;
     set_samples(budget, limit_now(budget, since(use->cpu_ns, first->use.cpu_ns) / span_ns),
-                since(use->sampling_ns, first->use.sampling_ns) / span_ns);
+                own / spread_ns, since(use->sampling_ns, first->use.sampling_ns) / spread_ns);
     fill_opening(budget, since(use->opening_ns, last->use.opening_ns), since(now_ns, last->now_ns));
     judge_memory(budget, use, now_ns);
 }

@@ -5,6 +5,8 @@
  * CPU time is judged over the last minute. Opening processes and requests of users have accounts of
  * their own; what remains (samples, scans, delivery) must stay within `cpu`. At least a quarter of
  * `cpu` is for samples, even if scans and delivery take the rest.
+ * In the first BUDGET_PATIENCE_NS scans and delivery count as if they had taken that long, because
+ * the agent's own start, which is among them, comes once.
  *
  * Samples: while the last minute is within the limit, targets are sampled at the rates asked for,
  * as long as samples, scans and delivery take no more than 1.5 times the limit, and all together no

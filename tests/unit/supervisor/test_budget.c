@@ -299,6 +299,20 @@ static void a_start_slows_nobody(void **state)
     assert_between(host.budget.state.used_cpu, 0.0037, 0.0039);
 }
 
+/* Two programs that take a third of the limit, beside an agent that takes 25 ms to start. */
+static void the_agents_own_start_slows_nobody(void **state)
+{
+    static struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 2, 80 * US);
+    host.use.cpu_ns += 25 * NS_PER_S / 1000;
+    (void)live(&host, 60);
+
+    assert_int_equal(host.most_slowed, 0);
+    assert_between(host.budget.state.wanted_cpu, 0.003, 0.004);
+}
+
 static void spreads_opening_over_time(void **state)
 {
     static struct host host;
@@ -444,6 +458,7 @@ int main(void)
         cmocka_unit_test(waits_before_it_leaves_out),
         cmocka_unit_test(keeps_all_while_the_agent_itself_takes_too_much),
         cmocka_unit_test(a_start_slows_nobody),
+        cmocka_unit_test(the_agents_own_start_slows_nobody),
         cmocka_unit_test(spreads_opening_over_time),
         cmocka_unit_test(opens_no_more_at_once_than_there_is_time_for),
         cmocka_unit_test(one_expensive_open_is_paid_for),
