@@ -229,9 +229,11 @@ function healthOf(state) {
 
 function drawFacts(state) {
   const budget = state.budget, config = state.config || {}, spool = state.spool;
+  const early = state.taken_unix_ns - state.started_unix_ns < 60e9;  // when it takes the most, by a limit of minutes
   const facts = [["version", state.version], ["process", state.pid],
     ["runs since", clock(state.started_unix_ns / 1e6)],
-    ["CPU", `${(100 * budget.cpu_used).toFixed(2)} % of a core` + (budget.cpu_promised ? `, promised ${(100 * budget.cpu_promised).toFixed(2)} %` : "")],
+    ["CPU", `${(100 * budget.cpu_used).toFixed(2)} % of a core` + (early ? " since it started" : "") +
+      (budget.cpu_promised ? `, promised ${(100 * budget.cpu_promised).toFixed(2)} %` + (early ? " over a minute" : "") : "")],
     ["memory", `${mebibytes(budget.memory_used_bytes)} MiB` + (budget.memory_promised_bytes ? `, promised ${mebibytes(budget.memory_promised_bytes)} MiB` : "")],
     ["rates", budget.targets_slowed ? `${count(budget.targets_slowed)} sampled less often than asked for, as low as ${hertz(budget.slowest_hz)}, by max_cpu = ${percent(budget.cpu_promised)}: would take ${percent(budget.cpu_wanted)}` : "as asked for"],
     ["samplers", `${state.samplers.running} run, ${state.samplers.blocked} were blocked, ${state.samplers.crashed} crashed`],

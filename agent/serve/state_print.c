@@ -78,10 +78,14 @@ static void config_text(const struct state_config *config, struct buf *out)
 static void budget_text(const struct state *state, struct buf *out)
 {
     const struct budget_state *budget = &state->budget;
+    /* The first seconds take the most, and the limit is one of minutes. */
+    const bool early = state->taken_mono_ns - state->started_mono_ns < 60 * NS_PER_S;
 
-    buf_add_fmt(out, "budget:   cpu %.2f%% of a core", 100 * budget->used_cpu);
+    buf_add_fmt(out, "budget:   cpu %.2f%% of a core%s", 100 * budget->used_cpu,
+                early ? " since it started" : "");
     if (budget->promised.cpu > 0)
-        buf_add_fmt(out, " (promised: %.2f%%)", 100 * budget->promised.cpu);
+        buf_add_fmt(out, " (promised: %.2f%%%s)", 100 * budget->promised.cpu,
+                    early ? " over a minute" : "");
     if (budget->used_opening_cpu >= 0.0001)
         buf_add_fmt(out, ", opening processes %.2f%%", 100 * budget->used_opening_cpu);
     buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory_bytes));

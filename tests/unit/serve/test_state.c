@@ -75,6 +75,20 @@ static const char *shown(void (*print)(const struct state *, struct buf *), cons
     return text;
 }
 
+static void says_that_a_minute_has_not_passed(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    s->taken_mono_ns = s->started_mono_ns + UINT64_C(59999999999);
+    s->budget.used_cpu = 0.0235;
+
+    assert_non_null(
+        strstr(shown(state_text, s),
+               "budget:   cpu 2.35% of a core since it started (promised: 1.00% over a minute), "));
+    state_drop(s);
+}
+
 static void prints_text_for_people(void **state)
 {
     struct state *s = make_state();
@@ -273,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(says_that_a_minute_has_not_passed),
         cmocka_unit_test(says_how_an_exporter_falls_behind),
         cmocka_unit_test(says_what_hangs),
         cmocka_unit_test(counts_processes_that_do_not_end),
