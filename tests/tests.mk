@@ -145,9 +145,9 @@ test: ## daily: install what is missing, build, run unit and integration tests
 #   test             433       500  each issue: 60 s of CPU in all
 #   asan             330       380  delivery, sampling: tests of new C code, once a layout
 #   tsan             387       430  delivery, sampling: tests of new threads
-#   packages         223       260  packaging
+#   packages         250       290  packaging, README's tasks
 #   entrypoint        47       100  exec, containers
-#   clean-root       309       400  README's commands
+#   clean-root       330       400  README's commands
 #   yama             220       240  rights, BPF
 #   lint, tidy       372       420  new files: 1 s each
 #   valgrind         245       300  new unit tests: 3 s each

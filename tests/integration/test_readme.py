@@ -64,8 +64,26 @@ def is_run_here(how):
 def test_every_block_says_how_it_is_tested():
     assert BLOCKS, "README.md has no ```sh block"
     for how, script, line in BLOCKS:
-        assert re.fullmatch(r"|clean-root|stop-after=\d+|needs-root .+", how), "README.md:%d: %s" % (line, how)
+        assert re.fullmatch(r"|clean-root|clone|package|container|stop-after=\d+|needs-root .+", how), "README.md:%d: %s" % (line, how)
         assert script.strip(), "README.md:%d: an empty block" % line
+
+
+def test_a_newcomers_task_takes_at_most_three_commands():
+    tasks = readme.tasks(README)
+
+    assert len(tasks) == 5
+    for task in tasks:
+        assert 0 < len(readme.commands_of(task.script)) <= 3, "README.md:%d" % task.line
+        assert task.how in ("", "clone", "package", "container"), "README.md:%d: %s: not run" % (task.line, task.how)
+
+
+@pytest.mark.parametrize("line, tells", [
+    ("W: Some index files failed to download", True), ("E: Unable to locate package", True), ("Error: no such image", True),
+    ("make: *** [Makefile:9: all] Error 2", True), ('level=warning msg="missing"', True), ("2 errors, 1 warning.", True),
+    ("Setting up libgpg-error0:amd64 (1.46-1) ...", False), ("Setting up liberror-perl (0.17029-2) ...", False),
+    ("gcc -Werror -c -o build/conf/errors.o conf/errors.c", False), ("NEW: all is well", False)])
+def test_what_counts_as_a_warning_or_an_error(line, tells):
+    assert bool(readme.complaints(line)) == tells
 
 
 def test_every_command_of_the_tour_works(place):

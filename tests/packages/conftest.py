@@ -11,6 +11,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(TREE, "tests", "setup"))
+import engine as engines  # noqa: E402
 import kubernetes  # noqa: E402
 import machine as machines  # noqa: E402
 import roots  # noqa: E402
@@ -57,6 +58,20 @@ def manifests():
         return kubernetes.manifests(print)
     except roots.Unavailable as error:
         unavailable(str(error))
+
+
+@pytest.fixture(scope="session")
+def engine():
+    why = machines.why_not()
+    if why:
+        unavailable(why)
+    os.makedirs(os.path.join(BUILD, "packages"), exist_ok=True)
+    try:
+        one = engines.Engine(os.path.join(BUILD, "packages", "engine"), built("dist/pystrobe-*.tar.gz"), print)
+    except roots.Unavailable as error:
+        unavailable(str(error))
+    yield one
+    one.stop()
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,14 @@
 """The image that the Dockerfile describes: what it needs, and that it does its work by runc with the rights
 that the manifests ask for, and no other."""
 
+import collections
 import json
 import os
 import pathlib
 import re
 import subprocess
 
-import image as images
+import engine as engines
 import kubernetes
 import machine as machines
 import pytest
@@ -19,23 +20,28 @@ from machine import wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GLIBC = (2, 34)  # as packaging/docker/README.md says
+BUILD_IMAGE = "docker image inspect pystrobe >/dev/null 2>&1 || docker build -f packaging/docker/Dockerfile -t pystrobe ."
 OWNER = 1000
 BURN = "import time\ndef spin_here():\n    while time.process_time() < 2: sum(range(1000))\nspin_here()"
 CAPABILITY_BITS = {"CAP_SYS_PTRACE": 19, "CAP_DAC_READ_SEARCH": 2}
 
 
+Image = collections.namedtuple("Image", "root entrypoint command")
+
+
 @pytest.fixture(scope="module")
-def image():
-    why = machines.why_not() or runc.why_not()
+def image(engine):
+    why = runc.why_not()
     if why:
         unavailable(why)
-    try:
-        one = images.make(os.path.join(TREE, "packaging", "docker", "Dockerfile"), built("dist/pystrobe-*.tar.gz"),
-                          os.path.join(BUILD, "packages", "image"), print)
-    except roots.Unavailable as error:
-        pytest.fail(str(error))
-    yield one
-    images.discard(one)
+    root = os.path.join(BUILD, "packages", "image")
+    engine.do(BUILD_IMAGE, folder=engines.SOURCE, stdout=engine.log_file)
+    said = engine.run("docker image inspect pystrobe", stdout=subprocess.PIPE).stdout
+    roots.remove(root, engine.log_file)
+    engine.unpack("pystrobe", root)
+    config = json.loads(said)[0]["Config"]
+    yield Image(root, config["Entrypoint"], config["Cmd"])
+    roots.remove(root, engine.log_file)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The newcomers' tasks of README that take a package or a container: on bare systems, by their commands as they stand.
+
+None may print a warning or an error, or leave one in the journal. tests/setup/clean_root.py has the other tasks.
+"""
+
+import json
+import os
+
+import engine as engines
+import readme
+from conftest import TREE
+from machine import wait_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+README = os.path.join(TREE, "README.md")
+HOME = "/home/newcomer"
+# A user as Debian's installer makes one, and the file of names that it writes.
+NEWCOMER = r"""
+useradd -m newcomer
+echo 'newcomer ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/newcomer
+printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" >/etc/hosts"""
+AS_NEWCOMER = "cd %s; exec setpriv --reuid=newcomer --regid=newcomer --init-groups bash -euo pipefail -c \"$1\"" % HOME
+GET = "import sys, urllib.request as r; a = r.urlopen(sys.argv[1]); print(a.status); print(a.read().decode())"
+HOTTEST = "find_address"  # of the shop
+
+
+def expect_no_complaint(text):
+    assert not readme.complaints(text), text
+
+
+def get(machine, path):
+    """(status, body) of the page; None: there is no answer."""
+    done = machine.try_run('python3 -c "$1" "http://localhost:7997/$2"', GET, path)
+    status, _, body = done.stdout.decode().partition("\n")
+    return (int(status), body) if done.returncode == 0 else None
+
+
+def test_the_package_is_installed_and_shows_its_page(machine, deb):
+    """By a user who may use sudo, and says yes where apt-get asks. The Python that is seen runs as another user."""
+    with open(deb, "rb") as file:
+        machine.write("%s/build/deb/%s" % (HOME, os.path.basename(deb)), file.read())
+    with open(os.path.join(HERE, "spin.py"), encoding="utf-8") as file:
+        machine.write("/srv/spin.py", file.read())
+    machine.install("sudo")
+    machine.run(NEWCOMER)
+    machine.run("setpriv --reuid=65534 --regid=65534 --clear-groups python3 /srv/spin.py >/dev/null 2>&1 &")
+
+    said = machine.run(AS_NEWCOMER, readme.task(README, "package").script, stdin=b"y\n")
+
+    assert "exporter: local (store)" in said
+    expect_no_complaint(said)
+    status, page = get(machine, "")
+    assert status == 200 and "<title>" in page
+    wait_until("the page has the program", lambda: "spin" in
+               [one["service"] for one in json.loads(get(machine, "api/services")[1])["services"]])
+    expect_no_complaint(machine.run("journalctl --no-pager -u pystrobe"))
+    assert "No entries" in machine.run("journalctl --no-pager -u pystrobe -p warning")
+
+
+def test_a_container_is_profiled_where_podman_is_docker_and_base_images_are_debootstraps(engine):
+    task = readme.task(README, "container")
+
+    with open(engine.root + "/srv/task.log", "w+", encoding="utf-8") as log:
+        status = engine.run(task.script, engines.SOURCE, stdout=log, stderr=log).returncode
+        log.seek(0)
+        said = log.read()
+
+    assert status == 0, said
+    expect_no_complaint(said)
+    folder = engine.root + engines.SOURCE
+    assert not readme.missing_results(task.script, folder)
+    with open(os.path.join(folder, "shop.html"), encoding="utf-8") as file:
+        assert HOTTEST in file.read()
