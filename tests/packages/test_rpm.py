@@ -5,13 +5,14 @@ The system is a Debian, as no other can be had everywhere: its rpm runs the same
 knows nothing of the libraries that are there, so dependencies are compared by hand.
 """
 
+import collections
 import glob
 import os
 import re
 import subprocess
 
 import pytest
-from conftest import TREE, built
+from conftest import BUILD, TREE, built
 from machine import wait_until
 
 UNIT = "pystrobe.service"
@@ -19,6 +20,8 @@ INI = "/etc/pystrobe/pystrobe.ini"
 LIBRARIES = ["libcurl4", "libdeflate0", "libinih1", "libmicrohttpd12", "libncursesw6", "libprotobuf-c1", "zlib1g", "rpm"]
 NEXT_VERSION = "99.0"
 RPM = "rpm --nodeps --force-debian "
+ON_DEBIAN = {"libinih.so.0": "libinih.so.1"}  # what Debian calls otherwise
+Library = collections.namedtuple("Library", "how soname fedora el9 devel sources")
 
 
 @pytest.fixture(scope="session")
@@ -75,10 +78,55 @@ def test_rpmlint_has_nothing_to_say(package):
     assert done.returncode == 0 and not re.search(r": [EW]: ", said), said
 
 
-def test_only_system_libraries_are_needed(package):
-    needed = {re.split(r"[.(]", line)[0] for line in query(package, "-R").split("\n") if ".so" in line}
+def read(*path):
+    with open(os.path.join(TREE, *path), encoding="utf-8") as file:
+        return file.read()
 
-    assert needed == {"libc", "libcurl", "libdeflate", "libinih", "libmicrohttpd", "libncursesw", "libprotobuf-c", "libz"}
+
+def libraries(how):
+    """Those rows of the table."""
+    lines = read("packaging", "rpm", "libraries.txt").splitlines()
+    rows = [Library(*line.split()) for line in lines if line and not line.startswith("#")]
+    return [row for row in rows if row.how == how]
+
+
+def test_each_library_is_in_the_table_of_fedora_and_el9():
+    dynamic = subprocess.run(["readelf", "-dW", os.path.join(BUILD, "pystrobe")], stdout=subprocess.PIPE, check=True).stdout
+    linked = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic.decode()))
+    sources = [path for folder in ("base", "unwind", "pprof", "formats", "conf", "exporters", "agent")
+               for path in glob.glob(os.path.join(TREE, folder, "**", "*.c"), recursive=True)]
+    loaded = {row.soname: row for row in libraries("loaded")}
+    text = "".join(read(path) for path in sources)
+
+    assert linked == {ON_DEBIAN.get(row.soname, row.soname) for row in libraries("linked")}
+    assert set(re.findall(r'(?:\bdlopen\(|\.file = )"(lib[^"]*\.so[^"]*)"', text)) == set(loaded)
+    told = dict(re.findall(r'\.file = "(lib[^"]*)",\s*\.packages = "([^"]*)"', text))
+    assert set(told) == set(loaded)
+    for soname, packages in told.items():
+        assert packages.endswith(" or %s (Fedora)" % loaded[soname].fedora.split("|")[0])
+
+
+def test_the_spec_file_requires_what_rpm_cannot_find():
+    spec = read("packaging", "rpm", "pystrobe.spec.in")
+    required = re.findall(r"^(?:Requires|Recommends|Suggests): +(lib\S+)", spec, re.MULTILINE)
+
+    assert required == [row.soname + "()(64bit)" for row in libraries("loaded")]
+    assert len(re.findall(r"^(?:Requires|Recommends)\S*: ", spec, re.MULTILINE)) == len(required) + 2  # a tool, certificates
+
+
+def test_what_it_is_built_with_is_called_as_in_the_table():
+    devel = {row.devel for how in ("linked", "loaded") for row in libraries(how)} - {"-"}
+    spec = set(re.findall(r"^BuildRequires: +(\S+-devel)$", read("packaging", "rpm", "pystrobe.spec.in"), re.MULTILINE))
+    installed = {line.split()[2] for line in read("tests", "setup", "deps.sh").splitlines() if line.startswith("build ")}
+
+    assert spec == devel
+    assert {name for name in installed if name.endswith("-devel")} == devel | {"glibc-devel"}
+
+
+def test_the_package_requires_the_libraries_of_the_table_and_no_other(package):
+    required = {re.split(r"\(", line)[0] for line in query(package, "-R").split("\n") if ".so" in line}
+
+    assert required == {ON_DEBIAN.get(row.soname, row.soname) for how in ("linked", "loaded") for row in libraries(how)}
     print("%d bytes" % os.path.getsize(package))
 
 
