@@ -49,7 +49,8 @@ static const char help[] =
     "Example:\n"
     "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
 
-/* The command is gone: what is not delivered after this is lost. */
+/* The command is gone: what is not delivered after this, or after a shorter stop_timeout, is lost.
+ * The parent waits for longer (FINISH_NS). */
 #define STOP_NS (2 * NS_PER_S)
 /* Time between two heartbeats for the exec parent. */
 #define HEARTBEAT_NS (2 * NS_PER_S)
@@ -355,7 +356,7 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
 {
     struct run run = {.request = ctx, .profiler = profiler};
     int status = read_exec_conf(run.request, &run.conf);
-    uint64_t profiles;
+    uint64_t profiles, stop_ns;
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (status == EXIT_OK && has_command_ended()) {
@@ -374,8 +375,9 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
     }
     if (run.ships) {
         profiles = run.publisher.profiles;
-        run.hangs =
-            !publisher_close(&run.publisher, clock_mono_ns() + run.conf->agent.stop_timeout_ns);
+        stop_ns = run.conf->agent.stop_timeout_ns;
+        stop_ns = stop_ns < STOP_NS ? stop_ns : STOP_NS;
+        run.hangs = !publisher_close(&run.publisher, clock_mono_ns() + stop_ns);
         say_where(&run, profiles);
     }
     supervisor_free(run.supervisor);

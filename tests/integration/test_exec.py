@@ -49,6 +49,15 @@ def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(pystrobe
     assert exec_it(pystrobe, tmp_path, plain).returncode == 126
 
 
+def test_a_server_that_is_not_there_is_told_and_holds_up_the_end_for_two_seconds(pystrobe):
+    done = pystrobe.run("exec", "--", sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: sum(range(1000))",
+                        env=dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1"))
+
+    assert done.returncode == 0
+    assert "1 profile could not be delivered before the end" in done.stderr
+    assert "ended by signal" not in done.stderr
+
+
 @pytest.mark.parametrize("name", ["TERM", "ABRT"])  # the watchdog of systemd sends SIGABRT
 def test_signals_reach_the_command(pystrobe, tmp_path, name):
     ready = tmp_path / "ready"
