@@ -29,8 +29,8 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 """
-# $1: the root, $2: an empty folder. It ends with its input.
-# No process may change its root but below a mount, and images cannot lie on an overlay.
+# $1: the root, $2: an empty folder. It ends with its input. Images cannot lie on an overlay. The root is that of the mount
+# namespace, not only of processes in it: `docker exec` enters the namespace of a container, which is a copy of this one.
 SET_UP = r"""
 set -eu
 folder=$2 root=$2/root
@@ -44,14 +44,15 @@ mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/tmp"
 mount -t tmpfs tmpfs "$root/run"
+cd "$root"
+mkdir outside
+pivot_root . outside
+umount -l /outside
 echo ready
-cat
+exec cat
 """
 # Without layers in between, an image is built in half the time.
-ENTER = r"""
-exec chroot "$1/root" /usr/bin/env -i HOME=/root PATH=%s DEBIAN_FRONTEND=noninteractive BUILDAH_LAYERS=false \
-    http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" bash -euc "cd $2; $3"
-""" % machine.PATH
+ENVIRONMENT = ["HOME=/root", "PATH=" + machine.PATH, "DEBIAN_FRONTEND=noninteractive", "BUILDAH_LAYERS=false"]
 
 
 class Engine:
@@ -59,7 +60,6 @@ class Engine:
 
     def __init__(self, folder, archive, log):
         os.makedirs(folder, exist_ok=True)
-        self.folder = folder
         self.log_file = open(folder + ".log", "w", encoding="utf-8")
         base = roots.ensure(machine.SUITE, "bare", clean_root.PACKAGES, True, log)
         self.holder = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", SET_UP, "set-up",
@@ -74,7 +74,7 @@ class Engine:
 
     def fill(self, archive, log):
         self.pid = machine.first_process_below(self.holder.pid)
-        self.root = "/proc/%d/root%s/root" % (self.pid, self.folder)
+        self.root = "/proc/%d/root" % self.pid
         self.do(machine.APT_GET + "update", stdout=self.log_file)
         self.do(machine.APT_GET + "install " + " ".join(PACKAGES), stdout=self.log_file)
         roots.write_inside(self.root, "/etc/containers/containers.conf", SETTINGS, self.log_file)
@@ -86,9 +86,10 @@ class Engine:
 
     def run(self, script, folder="/", **options):
         """Runs a script in there, as root; gives what subprocess does."""
-        return subprocess.run(["nsenter", "-t", str(self.pid), "-m", "-p", "bash", "-c", ENTER, "enter", self.folder, folder,
-                               script], timeout=roots.TIMEOUT_S, check=False,
-                              **dict({"stdin": subprocess.DEVNULL, "stderr": self.log_file}, **options))
+        proxies = ["%s=%s" % (name, os.environ[name]) for name in ("http_proxy", "https_proxy") if name in os.environ]
+        return subprocess.run(["nsenter", "-t", str(self.pid), "-m", "-p", "/usr/bin/env", "-i", *ENVIRONMENT, *proxies,
+                               "bash", "-euc", 'cd "$1"; eval "$2"', "run", folder, script], timeout=roots.TIMEOUT_S,
+                              check=False, **dict({"stdin": subprocess.DEVNULL, "stderr": self.log_file}, **options))
 
     def do(self, script, **options):
         """The same for what has to work."""
@@ -101,7 +102,7 @@ class Engine:
         pack = subprocess.Popen(["tar", "-C", root, "--one-file-system", "-cf", "-"] +
                                 ["--exclude=%s/*" % folder for folder in LEFT_OUT] + ["."], stdout=subprocess.PIPE)
         with pack:
-            self.do("docker import - " + name, stdin=pack.stdout, stdout=self.log_file)
+            self.do("docker import --change 'ENV PATH=%s' - %s" % (machine.PATH, name), stdin=pack.stdout, stdout=self.log_file)
 
     def unpack(self, name, folder):
         """Puts the files of an image into a folder here, as a container would have them."""

@@ -6,6 +6,7 @@ None may print a warning or an error, or leave one in the journal. tests/setup/c
 
 import json
 import os
+import re
 
 import engine as engines
 import readme
@@ -23,6 +24,8 @@ printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" >/etc/hosts"""
 AS_NEWCOMER = "cd %s; exec setpriv --reuid=newcomer --regid=newcomer --init-groups bash -euo pipefail -c \"$1\"" % HOME
 GET = "import sys, urllib.request as r; a = r.urlopen(sys.argv[1]); print(a.status); print(a.read().decode())"
 HOTTEST = "find_address"  # of the shop
+TWO_LINES = re.compile(r"^```dockerfile\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BUILD = "docker image inspect pystrobe >/dev/null 2>&1 || docker build -f packaging/docker/Dockerfile -t pystrobe .; "
 
 
 def expect_no_complaint(text):
@@ -71,4 +74,25 @@ def test_a_container_is_profiled_where_podman_is_docker_and_base_images_are_debo
     folder = engine.root + engines.SOURCE
     assert not readme.missing_results(task.script, folder)
     with open(os.path.join(folder, "shop.html"), encoding="utf-8") as file:
+        assert HOTTEST in file.read()
+
+
+def test_two_lines_in_a_dockerfile_profile_a_container_from_its_start(engine):
+    """And what is said of it then. The image has the shop as its app.py."""
+    with open(README, encoding="utf-8") as file:
+        (lines,) = TWO_LINES.findall(file.read())
+    with open(os.path.join(engine.root + engines.SOURCE, "two-lines"), "w", encoding="utf-8") as file:
+        file.write("FROM python:3\nCOPY tests/demo/shop.py app.py\n" + lines)
+    script = BUILD + """docker build -q -f two-lines -t shop . && docker run -d --name CONTAINER shop --seconds 60
+        for i in $(seq 60); do sleep 1; docker exec CONTAINER pystrobe report --store >report.txt 2>last.txt && break; done
+        docker logs CONTAINER; docker rm -f -t 0 CONTAINER"""
+
+    with open(engine.root + "/srv/lines.log", "w+", encoding="utf-8") as log:
+        status = engine.run(script, engines.SOURCE, stdout=log, stderr=log).returncode
+        log.seek(0)
+        said = log.read()
+
+    assert status == 0, said
+    expect_no_complaint(said)
+    with open(os.path.join(engine.root + engines.SOURCE, "report.txt"), encoding="utf-8") as file:
         assert HOTTEST in file.read()
