@@ -86,8 +86,13 @@ static bool follow(struct walk *walk, int link, const char *name)
 
     if (fstat(link, &info) != 0)
         return false;
-    errno = !S_ISLNK(info.st_mode) ? ENOTDIR : ELOOP;
-    if (!S_ISLNK(info.st_mode) || ++walk->links > LINKS_MAX)
+    if (!S_ISLNK(info.st_mode)) {
+        err_set(&walk->why, "Not a directory: %s is a file; name another path", name);
+        errno = ENOTDIR;
+        return false;
+    }
+    errno = ELOOP;
+    if (++walk->links > LINKS_MAX)
         return false;
     if (!is_ours_or_roots(&info)) {
         err_set(&walk->why,
@@ -174,4 +179,12 @@ int folder_open(const char *path, unsigned flags, struct err *err)
     if (fd < 0)
         err_set(err, "%.1024s: %s", path, walk.why.text[0] ? walk.why.text : strerror(errno));
     return fd;
+}
+
+bool folder_can_be(const char *path, struct err *err)
+{
+    int fd = folder_open(path, 0, err), cause = errno;
+
+    close_keeping_errno(fd);
+    return fd >= 0 || (cause != ENOTDIR && cause != ELOOP);
 }

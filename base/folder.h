@@ -9,6 +9,8 @@
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 enum folder_flag {
@@ -24,5 +26,9 @@ enum folder_flag {
  * Cost:   two calls for each part of the path.
  */
 MUST_CHECK int folder_open(const char *path, unsigned flags, struct err *err);
+
+/* True unless a file stands where the path needs a directory, or links lead round in a circle: what
+ * is absent can be made, and rights depend on who asks. `err` is set if false. Makes nothing. */
+MUST_CHECK bool folder_can_be(const char *path, struct err *err);
 
 #endif

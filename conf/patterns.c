@@ -9,9 +9,9 @@
 #include <strings.h>
 #include <sys/un.h>
 
-#include "base/file.h"
 #include "conf/text.h"
 #include "conf/values.h"
+#include "exporters/file_name.h"
 
 enum { REGEX_DEPTH_MAX = 32, REGEX_SIZE_MAX = 2000 };
 
@@ -215,9 +215,11 @@ enum conf_rc conf_env_name_check(const char *name, struct err *err)
 
 enum conf_rc conf_path_check(const char *text, struct err *err)
 {
-    if (*text == '/')
-        return CONF_OK;
-    return refuse_pattern(err, text, "is a relative path");
+    if (*text != '/')
+        return refuse_pattern(err, text, "is a relative path");
+    if (text[strspn(text, "/.")] == '\0')
+        return refuse_pattern(err, text, "is the root directory: name a path below it");
+    return CONF_OK;
 }
 
 enum conf_rc conf_socket_check(const char *text, struct err *err)
@@ -370,23 +372,7 @@ enum conf_rc conf_name_check(const char *text, struct err *err)
 
 enum conf_rc conf_file_pattern_check(const char *text, struct err *err)
 {
-    static const char *const parts[] = {"{service}", "{type}", "{start}"};
-    const char *at = file_base_name(text);
-    size_t i;
+    const char *why = file_name_check(text);
 
-    if (*text != '/')
-        return refuse_pattern(err, text, "is a relative path");
-    if (*at == '\0' || *at == '.')
-        return refuse_pattern(err, text, "does not end in the name of a file");
-    if (strcspn(text, "{}") < (size_t)(at - text))
-        return refuse_pattern(err, text, "has braces before its last part");
-    for (; *at; at++) {
-        for (i = 0; i < 3 && strncmp(at, parts[i], strlen(parts[i])) != 0; i++)
-            continue;
-        if (i < 3)
-            at += strlen(parts[i]) - 1;
-        else if (*at == '{' || *at == '}')
-            return refuse_pattern(err, text, "has braces that stand for nothing");
-    }
-    return CONF_OK;
+    return why ? refuse_pattern(err, text, why) : CONF_OK;
 }

@@ -29,7 +29,7 @@ $(BUILD)/man/print_sample: $(BUILD)/tests/tools/print_sample
 	cp $< $@
 else
 # Without the libraries: the option table needs none, and of the build machine there may be none.
-$(BUILD)/man/print_sample: tests/tools/print_sample.c exporters/types.c $(wildcard conf/*.c base/*.c)
+$(BUILD)/man/print_sample: tests/tools/print_sample.c exporters/types.c exporters/file_name.c $(wildcard conf/*.c base/*.c)
 	@mkdir -p $(@D)
 	$(CC_FOR_BUILD) -std=c11 -D_GNU_SOURCE -I. -ffunction-sections -fdata-sections -Wl,--gc-sections -o $@ $^
 endif

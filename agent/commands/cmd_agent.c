@@ -7,6 +7,7 @@
 #include "agent/cli/preview.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/run.h"
+#include "agent/discover/users.h"
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
 #include "agent/host/file_limit.h"
@@ -177,6 +178,7 @@ static void say_started(const struct run *run)
         log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
     if (run->conf->exporter_count == 0 && delivery_count(run->publisher.delivery) == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
+    users_log_unknown(run->conf, run->reader);
 }
 
 static int run_agent(struct run *run)

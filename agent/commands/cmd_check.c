@@ -6,7 +6,9 @@
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/examine.h"
+#include "agent/commands/places.h"
 #include "agent/delivery/publisher.h"
+#include "agent/discover/users.h"
 #include "exporters/exporter.h"
 
 static const char help[] =
@@ -39,8 +41,20 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* Makes the exporters that speak with servers; those of folders would make these. */
-static int check_exporters(const struct conf *conf)
+static void check_place(void *ctx, const struct place *place)
+{
+    int *status = ctx;
+    struct err err = {""};
+
+    if (place_can_be(place, &err))
+        return;
+    (void)fprintf(stderr, "pystrobe: %s: %s\n", place->name, err.text);
+    *status = EXIT_FAILED;
+}
+
+/* Tells what the host lacks, and makes the exporters that speak with servers; those of folders
+ * would make these. */
+static int check_surroundings(const struct conf *conf)
 {
     const struct exporter_settings *wanted;
     struct exporter *exporter = NULL;
@@ -49,8 +63,10 @@ static int check_exporters(const struct conf *conf)
     int status = EXIT_OK;
     size_t i, count = publisher_wanted(conf, &wanted);
 
+    users_log_unknown(conf, NULL);
+    places_each(conf, check_place, &status);
     for (i = 0; i < count; i++) {
-        if (wanted[i].path)
+        if (!wanted[i].type->needs_url)
             continue;
         rc = publisher_exporter(&wanted[i], &exporter, &err);
         if (rc == EXPORTER_OK) {
@@ -88,7 +104,7 @@ static int check_conf_and_exporters(const struct request *request)
         return status;
     if (!request->alone) {
         if (exporter_global_init(&err) == EXPORTER_OK) {
-            status = check_exporters(conf);
+            status = check_surroundings(conf);
             if (status == EXIT_OK && request->servers)
                 status = check_servers(conf);
             exporter_global_finish();

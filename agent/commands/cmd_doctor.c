@@ -10,6 +10,7 @@
 #include "agent/commands/commands.h"
 #include "agent/commands/examine.h"
 #include "agent/delivery/publisher.h"
+#include "agent/discover/users.h"
 #include "agent/host/log.h"
 #include "base/text.h"
 #include "exporters/exporter.h"
@@ -64,6 +65,11 @@ static void examine_settings(struct findings *out, const char *path, const struc
                      "there is no %s, only what variables say: %zu %s", usual, exporters, word);
 }
 
+static void note_unknown_user(void *ctx, const char *where, const char *text)
+{
+    findings_add(ctx, FINDING_NOTE, where, USERS_CURE, "%s", text);
+}
+
 static int examine_all(const struct request *request, const struct conf *conf)
 {
     struct findings findings;
@@ -73,7 +79,8 @@ static int examine_all(const struct request *request, const struct conf *conf)
         examine_process(&findings, request->pid);
     if (conf) {
         examine_settings(&findings, request->config, conf);
-        examine_folders(&findings, conf);
+        users_each_unknown(conf, NULL, note_unknown_user, &findings);
+        examine_places(&findings, conf);
         examine_servers(&findings, conf);
         examine_agent(&findings, conf);
     }

@@ -16,8 +16,8 @@ MUST_CHECK bool examine_permissions(struct findings *out);
 void examine_process(struct findings *out, pid_t pid);
 
 /* Checks owner, mode and free space of the spool and of exporters' directories, writes there, and
- * removes what it wrote. */
-void examine_folders(struct findings *out, const struct conf *conf);
+ * removes what it wrote; and whether there can be the sockets that are named. */
+void examine_places(struct findings *out, const struct conf *conf);
 
 /* Sends each exporter's server an empty profile, as the agent would. */
 void examine_servers(struct findings *out, const struct conf *conf);

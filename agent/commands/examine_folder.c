@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/commands/examine.h"
+#include "agent/commands/places.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -112,9 +113,6 @@ static void write_cure(int cause, const char *folder, char *out, size_t size)
     case EDQUOT:
         (void)snprintf(out, size, "make room on that disk, or name a directory on another");
         break;
-    case ENOTDIR:
-        (void)snprintf(out, size, "name a directory, not a file");
-        break;
     default:
         (void)snprintf(out, size, "name a directory that can be written");
     }
@@ -150,16 +148,19 @@ static void examine_folder(struct findings *out, const char *check, const char *
         examine_entries(out, check, folder);
 }
 
-void examine_folders(struct findings *out, const struct conf *conf)
+static void examine_place(void *ctx, const struct place *place)
 {
-    char check[128];
+    struct findings *out = ctx;
+    struct err err = {""};
 
-    if (conf->agent.spool && strcmp(conf->agent.spool, "off") != 0)
-        examine_folder(out, "spool", conf->agent.spool, conf->agent.spool_min_free_bytes);
-    for (size_t i = 0; i < conf->exporter_count; i++) {
-        if (!conf->exporters[i].path)
-            continue;
-        (void)snprintf(check, sizeof(check), "exporter %s", conf->exporters[i].name);
-        examine_folder(out, check, conf->exporters[i].path, 0);
-    }
+    if (!place_can_be(place, &err))
+        findings_add(out, FINDING_BAD, place->name, "mend the ini file, see pystrobe.ini(5)", "%s",
+                     err.text);
+    else if (!place->is_socket)
+        examine_folder(out, place->name, place->path, place->min_free_bytes);
+}
+
+void examine_places(struct findings *out, const struct conf *conf)
+{
+    places_each(conf, examine_place, out);
 }

@@ -10,6 +10,7 @@
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/run.h"
+#include "agent/discover/users.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/host/thread.h"
@@ -258,12 +259,13 @@ bool reload(struct run *run, struct err *err)
     if (conf && !good)
         conf_free(conf);
     monitoring_reloaded(&run->monitoring, good, err);
-    if (good)
-        log_line(LOG_LEVEL_INFO, "reloaded: %zu %s, %zu %s", run->conf->target_count,
-                 text_plural(run->conf->target_count, "target", "targets"),
-                 run->conf->exporter_count,
-                 text_plural(run->conf->exporter_count, "exporter", "exporters"));
-    else
+    if (!good) {
         log_line(LOG_LEVEL_ERROR, "reload failed, all stays as it was: %s", err->text);
-    return good;
+        return false;
+    }
+    log_line(LOG_LEVEL_INFO, "reloaded: %zu %s, %zu %s", run->conf->target_count,
+             text_plural(run->conf->target_count, "target", "targets"), run->conf->exporter_count,
+             text_plural(run->conf->exporter_count, "exporter", "exporters"));
+    users_log_unknown(run->conf, run->reader);
+    return true;
 }

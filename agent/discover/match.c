@@ -2,7 +2,6 @@
 /* match.c - see match.h. */
 #include "agent/discover/match.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "agent/discover/naming.h"
 #include "agent/discover/proc_info.h"
+#include "agent/discover/users.h"
 
 enum { ANCESTORS_MAX = 32, EXPLAINED_MAX = 8 };
 
@@ -149,14 +149,11 @@ static bool matches_glob(const char *pattern, const char *text)
 static bool user_is(const char *user, struct proc_info *info)
 {
     unsigned long number;
-    char *end;
     uid_t uid;
 
     if (!proc_info_user(info, &uid))
         return false;
-    errno = 0;
-    number = strtoul(user, &end, 10);
-    if (*end == '\0' && errno == 0)
+    if (users_number(user, &number))
         return number == uid;
     return proc_info_user_is(info, user);
 }

@@ -13,8 +13,13 @@
 #include <unistd.h>
 
 #include "agent/host/denied.h"
+#include "base/folder.h"
 
-enum { BACKLOG = 16, GROUPS_MAX = 1024 };
+enum {
+    BACKLOG = 16,
+    GROUPS_MAX = 1024,
+    SOCKET_PATH_MAX = sizeof(((struct sockaddr_un *)NULL)->sun_path)
+};
 
 static bool set_socket_address(const char *path, struct sockaddr_un *out, struct err *err)
 {
@@ -27,15 +32,22 @@ static bool set_socket_address(const char *path, struct sockaddr_un *out, struct
     return true;
 }
 
+/* The directory that a path is in; "" for the root. */
+static void folder_of(const char *path, char out[SOCKET_PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+
+    (void)snprintf(out, SOCKET_PATH_MAX, "%.*s", slash ? (int)(slash - path) : 0, path);
+}
+
 /* Makes the folder that the path is in, if it is absent: /run is empty after each boot. Gives the
  * mode that a socket for the group has there. */
 static mode_t make_folder(const char *path)
 {
-    char folder[sizeof(((struct control_socket *)NULL)->path)];
-    const char *slash = strrchr(path, '/');
+    char folder[SOCKET_PATH_MAX];
     struct stat info;
 
-    (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+    folder_of(path, folder);
     if (folder[0])
         (void)mkdir(folder, 0755); /* if that fails, opening the lock says why */
     return stat(folder, &info) == 0 && (info.st_mode & 0777) == 0750 && info.st_gid == getegid()
@@ -71,11 +83,7 @@ static bool remove_stale(const char *path, struct err *err)
 
     if (lstat(path, &st) != 0)
         return true; /* bind says why, if it is not that there is none */
-    if (!S_ISSOCK(st.st_mode)) {
-        err_set(err, "%s: exists already and is not a socket", path);
-        return false;
-    }
-    if (unlink(path) == 0)
+    if (!S_ISSOCK(st.st_mode) || unlink(path) == 0)
         return true;
     err_set(err, "%s: %s", path, strerror(errno));
     return false;
@@ -95,6 +103,26 @@ static bool listen_at_socket_path(struct control_socket *sock, const struct sock
     return false;
 }
 
+bool control_socket_can_be(const char *path, struct err *err)
+{
+    char folder[SOCKET_PATH_MAX], above[SOCKET_PATH_MAX];
+    struct stat st;
+
+    if (lstat(path, &st) == 0) {
+        if (!S_ISSOCK(st.st_mode))
+            err_set(err, "%s: is there already, and is no socket; name another path", path);
+        return S_ISSOCK(st.st_mode);
+    }
+    folder_of(path, folder);
+    if (!folder_can_be(folder[0] ? folder : "/", err))
+        return false;
+    folder_of(folder, above);
+    if (lstat(folder, &st) == 0 || stat(above[0] ? above : "/", &st) == 0 || errno != ENOENT)
+        return true;
+    err_set(err, "%s: there is no directory %s: make it, or name another path", path, above);
+    return false;
+}
+
 bool control_socket_open(struct control_socket *out, const char *path, enum control_socket_for whom,
                          struct err *err)
 {
@@ -102,7 +130,7 @@ bool control_socket_open(struct control_socket *out, const char *path, enum cont
     mode_t mode;
 
     *out = (struct control_socket){.fd = -1, .lock_fd = -1};
-    if (!set_socket_address(path, &address, err))
+    if (!set_socket_address(path, &address, err) || !control_socket_can_be(path, err))
         return false;
     (void)snprintf(out->path, sizeof(out->path), "%s", path);
     mode = make_folder(path);

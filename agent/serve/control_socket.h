@@ -35,6 +35,10 @@ enum control_access {
 MUST_CHECK bool control_socket_open(struct control_socket *out, const char *path,
                                     enum control_socket_for whom, struct err *err);
 
+/* True unless something stands in the way of a socket at `path`: a file, or a directory that is
+ * absent and not made. Makes nothing. False: `err` says what. */
+MUST_CHECK bool control_socket_can_be(const char *path, struct err *err);
+
 /* What the peer of a connection may do. */
 MUST_CHECK enum control_access control_socket_access(int fd);
 

@@ -220,7 +220,7 @@ def test_what_is_not_there_yet_is_waited_for(pystrobe, agent, start, tmp_path):
     place.mkdir()
     run.wait_for_line("works again")
 
-    assert "%s/store: Not a directory; it will be tried again" % place in line
+    assert "%s/store: Not a directory: disk is a file; name another path; it will be tried again" % place in line
     assert "%s/store: Not a directory" % place in told
     assert list(place.glob("store/*/*"))
     assert run.stop()[0] == 0

@@ -2,6 +2,8 @@
 """pystrobe check and pystrobe agent --dry-run: what an ini file would come to, without anything being done."""
 
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -51,7 +53,7 @@ def test_all_mistakes_are_told_and_78(pystrobe, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["[http]\nlisten = *:7997", "[http]\nlisten = 127.0.0.1:99999",
-                                   "[agent]\ncontrol = /" + 110 * "x", "[http]\nlisten = /" + 110 * "x"])
+                                   "[agent]\nspool = /", "[agent]\nspool = /../", "[agent]\ncontrol = /" + 110 * "x", "[http]\nlisten = /" + 110 * "x"])
 def test_the_agent_refuses_what_check_refuses_with_78_so_that_no_service_tries_again(pystrobe, tmp_path, wrong):
     ini = tmp_path / "wrong.ini"
     ini.write_text(wrong + "\n[exporter x]\ntype = store\npath = %s/store\n" % tmp_path)
@@ -106,9 +108,71 @@ def test_a_url_that_has_the_path_of_the_protocol_is_told_and_no_mistake(pystrobe
     assert check("http://127.0.0.1:1/my" + path) == check("http://127.0.0.1:1/%s/base" % path) == ""
 
 
+PLACES = {"spool": "[agent]\nspool = %s\n", "control": "[agent]\ncontrol = %s\n", "listen": "[http]\nlisten = %s\n",
+          "exporter x": "[exporter x]\ntype = store\npath = %s\n",
+          "exporter y": "[exporter y]\ntype = file\npattern = %s/{service}\n"}
+
+
+@pytest.mark.parametrize("key", PLACES)
+@pytest.mark.parametrize("below", ["", "/x", "/x/y"])
+def test_a_file_in_the_way_is_told_by_check_doctor_and_agent(pystrobe, agent, tmp_path, key, below):
+    ini, wrong = tmp_path / "way.ini", tmp_path / "way"
+    wrong.write_text("a file")
+    text = PLACES[key] % (str(wrong) + below)
+    ini.write_text(text)
+    cure = "; name another path"
+
+    checked, doctor = pystrobe.run("check", "-c", ini), pystrobe.run("doctor", "-c", ini)
+    run = agent(text)
+    told = run.wait_for_line(cure)
+
+    line, = checked.stderr.splitlines()
+    assert checked.returncode == doctor.returncode == 1
+    assert line.startswith("pystrobe: %s: %s" % (key, wrong)) and line.endswith(cure)
+    assert line.partition(": %s" % wrong)[2] in told
+    assert re.search("^FAIL  %s +%s.*%s$" % (key, wrong, cure), doctor.stdout, re.M)
+    assert sorted(os.listdir(tmp_path)) == sorted({"way", "way.ini"} | {run.ini.name})
+
+
+@pytest.mark.parametrize("key", ["control", "listen"])
+def test_a_socket_whose_directories_are_absent_is_told_unless_the_agent_makes_its_own(pystrobe, tmp_path, key):
+    ini = tmp_path / "absent.ini"
+    ini.write_text(PLACES[key] % (tmp_path / "a/b/sock"))
+    checked, ran = pystrobe.run("check", "-c", ini), pystrobe.run("agent", "-c", ini)
+    ini.write_text(PLACES[key] % (tmp_path / "a/sock"))
+
+    told = "%s/a/b/sock: there is no directory %s/a: make it, or name another path" % (tmp_path, tmp_path)
+    assert checked.returncode == ran.returncode == 1
+    assert checked.stderr == "pystrobe: %s: %s\n" % (key, told) and told in ran.stderr
+    assert pystrobe.run("check", "-c", ini).returncode == 0
+
+
+def test_a_user_that_does_not_exist_is_a_warning_of_check_doctor_and_agent(pystrobe, agent, tmp_path):
+    ini = tmp_path / "user.ini"
+    text = ("[target a]\nuser = no-such-user\n[target b]\nuser = root\nexclude_user = nor-this-one\n"
+            "[target c]\nuser = 4242\n[exporter x]\ntype = store\npath = %s/store\n" % tmp_path)
+    ini.write_text(text)
+    first = "[target a] user: there is no user no-such-user, so it selects no process; "
+    second = "[target b] exclude_user: there is no user nor-this-one, so it leaves out no process; "
+
+    checked, doctor = pystrobe.run("check", "-c", ini), pystrobe.run("doctor", "-c", ini)
+    run = agent(text)
+
+    assert checked.returncode == 0 and checked.stderr.count("warning: ") == 2
+    assert all("warning: " + one in checked.stderr for one in (first, second))
+    assert len(re.findall(r"^note  \[target .\] (?:exclude_)?user .*there is no user", doctor.stdout, re.M)) == 2
+    assert "warning: " + first in run.wait_for_line("no-such-user")
+    assert "warning: " + second in run.wait_for_line("nor-this-one")
+    run.process.send_signal(signal.SIGHUP)
+    run.wait_for_line("reloaded")
+    live.wait_until(lambda: len([line for line in run.log if "no-such-user" in line]) == 2, "no warning after a reload")
+    assert pystrobe.run("check", "--no-environment", "-c", ini).stderr == ""
+
+
 def test_check_makes_nothing(pystrobe, tmp_path):
     ini = tmp_path / "store.ini"
-    ini.write_text("[agent]\nspool = %s/spool\n[exporter x]\ntype = store\npath = %s/store\n" % (tmp_path, tmp_path))
+    ini.write_text("[agent]\nspool = %s/spool\n[exporter x]\ntype = store\npath = %s/store\n"
+                   "[exporter y]\ntype = file\npattern = %s/files/{service}\n" % (tmp_path, tmp_path, tmp_path))
 
     assert pystrobe.run("check", "-c", ini).returncode == 0
     assert os.listdir(tmp_path) == ["store.ini"]

@@ -271,7 +271,7 @@ def test_a_spool_is_written(check, tmp_path):
     full = check("[agent]\nspool = %s\nspool_min_free = 1TiB\n" % tmp_path)
 
     assert good[0] == "ok" and not (tmp_path / "new").exists()
-    assert bad[0] == "fail" and "directory" in bad[2]
+    assert bad[0] == "fail" and "file is a file; name another path" in bad[1]
     assert full[0] == "fail" and "spool_min_free" in full[1]
     assert sorted(os.listdir(tmp_path)) == ["doctor.ini", "file"]
 

@@ -70,6 +70,22 @@ static void links_of_our_own_are_followed_in_each_part(void **state)
     must_not_open(tree_path("round"), FOLDER_MAKE, ELOOP, "Too many levels");
 }
 
+static void only_what_stands_in_the_way_keeps_a_directory_from_being(void **state)
+{
+    struct err err = {""};
+
+    (void)state;
+    tree_write_text("file", "x");
+    tree_link("round", "round");
+    tree_directory("there");
+    assert_true(folder_can_be(tree_path("there"), &err));
+    assert_true(folder_can_be(tree_path("there/absent/below"), &err));
+    assert_int_equal(access(tree_path("there/absent"), F_OK), -1);
+    assert_false(folder_can_be(tree_path("round/x"), &err));
+    assert_false(folder_can_be(tree_path("file/x"), &err));
+    assert_non_null(strstr(err.text, "/file/x: Not a directory: file is a file; name another"));
+}
+
 static void what_is_no_directory_is_told(void **state)
 {
     char longer[8192];
@@ -77,7 +93,7 @@ static void what_is_no_directory_is_told(void **state)
     (void)state;
     tree_write_text("file", "x");
     assert_int_equal(mkfifo(tree_path("pipe"), 0600), 0);
-    must_not_open(tree_path("file"), FOLDER_MAKE, ENOTDIR, "/file: Not a directory");
+    must_not_open(tree_path("file"), FOLDER_MAKE, ENOTDIR, "/file: Not a directory: file is a");
     must_not_open(tree_path("file/below"), FOLDER_MAKE, ENOTDIR, "Not a directory");
     must_not_open(tree_path("pipe"), FOLDER_MAKE, ENOTDIR, "Not a directory");
     memset(longer, 'x', sizeof(longer) - 1);
@@ -137,6 +153,7 @@ int main(void)
         IN_TREE(directories_are_made_only_where_that_is_asked_for),
         IN_TREE(a_relative_path_begins_where_we_are),
         IN_TREE(links_of_our_own_are_followed_in_each_part),
+        IN_TREE(only_what_stands_in_the_way_keeps_a_directory_from_being),
         IN_TREE(what_is_no_directory_is_told),
         IN_TREE(a_path_that_grows_without_end_is_given_up),
         IN_TREE(links_of_another_user_are_not_followed),

@@ -241,6 +241,11 @@ static struct conf_row rows[] = {
      "scan = 0.5ns\n",
      "t.ini:2: [agent] scan: \"0.5ns\" is finer than the smallest unit; units: ns us ms s m h d; "
      "allowed: 100ms to 1h\n"},
+    {"a_spool_that_is_the_root_directory",
+     "[agent]\n"
+     "spool = //./\n",
+     "t.ini:2: [agent] spool: \"//./\" is the root directory: name a path below it; allowed: an "
+     "absolute path, or off\n"},
     {"a_spool_at_a_relative_path",
      "[agent]\n"
      "spool = spool\n",

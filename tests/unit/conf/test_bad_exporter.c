@@ -74,6 +74,13 @@ static struct conf_row rows[] = {
      "type = store\n"
      "max_age = 3650.001d\n",
      "t.ini:3: [exporter s] max_age: \"3650.001d\" is out of range; allowed: 1m to 3650d\n"},
+    {"a_file_with_a_part_that_is_not_known",
+     "[exporter f]\n"
+     "type = file\n"
+     "pattern = /f/{name}\n",
+     "t.ini:3: [exporter f] pattern: \"/f/{name}\" may have {service}, {type} and {start}, in its "
+     "last part only; allowed: an absolute path, with {service}, {type} and {start} in its last "
+     "part\n"},
     {"a_relative_path",
      "[exporter s]\n"
      "type = store\n"
