@@ -122,7 +122,7 @@ $(BUILD)/gen/%.inc: %
 
 $(BUILD)/formats/flame.o: $(addprefix $(BUILD)/gen/formats/flame.,html.inc css.inc js.inc)
 $(BUILD)/formats/heatmap.o: $(BUILD)/gen/formats/heatmap.html.inc
-$(BUILD)/agent/serve/web_page.o: $(addprefix $(BUILD)/gen/agent/serve/page.,html.inc css.inc js.inc)
+$(BUILD)/agent/serve/web_page.o: $(addprefix $(BUILD)/gen/agent/serve/,help.html.inc page.html.inc page.css.inc page.js.inc)
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<

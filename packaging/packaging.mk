@@ -12,10 +12,11 @@ CC_FOR_BUILD ?=
 DIST := $(BUILD)/dist/pystrobe-$(VERSION).tar.gz
 MAN_INI := $(BUILD)/man/pystrobe.ini.5
 MAN_PAGES := packaging/man/pystrobe.8 $(MAN_INI)
+MAN_HTML := $(BUILD)/man/html
 UNIT_FILE := $(BUILD)/units/pystrobe.service
 SBOM := $(BUILD)/sbom/pystrobe.spdx.json
 
-.PHONY: man units sbom install dist deb rpm pictures
+.PHONY: man man-html units sbom install dist deb rpm pictures
 
 # pystrobe.ini(5) has its keys from the option table.
 $(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/man/print_sample
@@ -46,6 +47,12 @@ $(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(BUILD)/pystrobe-linked
 
 man: $(MAN_PAGES)
 
+# The folder is new each time.
+$(MAN_HTML): $(MAN_PAGES) packaging/man/manual.css packaging/man_html.sh
+	packaging/man_html.sh $(VERSION) $@ $(MAN_PAGES)
+
+man-html: $(MAN_HTML) ## package: the manual as HTML, into build/man/html (takes mandoc)
+
 pictures: ## package: draw the picture of README's architecture page, after a change of its script
 	python3 packaging/pictures/data_flow.py >packaging/pictures/data_flow.svg
 
@@ -67,6 +74,7 @@ install: $(BUILD)/pystrobe $(MAN_PAGES) $(UNIT_FILE) ## package: install below $
 	install -m 644 packaging/grafana/alerts.yml $(DESTDIR)$(DOCDIR)/examples/prometheus-alerts.yml
 	install -m 644 README.md CHANGELOG.md SECURITY.md $(DESTDIR)$(DOCDIR)
 	[ ! -e $(SBOM) ] || install -m 644 $(SBOM) $(DESTDIR)$(DOCDIR)
+	[ ! -e $(MAN_HTML) ] || install -D -m 644 -t $(DESTDIR)$(DOCDIR)/html $(MAN_HTML)/*
 	[ -z "$(UNITDIR)" ] || install -D -m 644 $(UNIT_FILE) $(DESTDIR)$(UNITDIR)/pystrobe.service
 	[ -z "$(SYSUSERSDIR)" ] || install -D -m 644 packaging/systemd/pystrobe.sysusers $(DESTDIR)$(SYSUSERSDIR)/pystrobe.conf
 	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || \

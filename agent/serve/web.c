@@ -105,6 +105,7 @@ static const struct route {
     {"/debug/pprof/profile", PART_PULL, 0, web_pull_profile},
     {"/debug/stacks", PART_PULL, WEB_BODY_MAX / 2, web_pull_stacks},
     {"/", PART_PAGE, 0, web_page},
+    {"/help", PART_PAGE, 0, web_page_help},
     {"/page.css", PART_PAGE, 0, web_page_style},
     {"/page.js", PART_PAGE, 0, web_page_script},
     {"/api/state", PART_PAGE, 0, web_api_state},

@@ -95,6 +95,7 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
 
 /* The page and what belongs to it. */
 void web_page(const struct web_request *request, struct web_answer *answer);
+void web_page_help(const struct web_request *request, struct web_answer *answer);
 void web_page_style(const struct web_request *request, struct web_answer *answer);
 void web_page_script(const struct web_request *request, struct web_answer *answer);
 

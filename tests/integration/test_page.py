@@ -160,7 +160,7 @@ def empty(agent, tmp_path):
 def test_the_page_is_small_and_its_policy_strict(empty):
     _, port = empty()
     size = 0
-    for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+    for path, kind in (("/", "text/html"), ("/help", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
         status, body, headers = pages.ask(port, path)
         assert status == 200 and headers["Content-Type"] == kind + "; charset=utf-8"
         policy = headers["Content-Security-Policy"]
@@ -168,6 +168,19 @@ def test_the_page_is_small_and_its_policy_strict(empty):
         assert not re.search(rb"https?://(?!www\.w3\.org/2000/svg)", body), "an address of others"
         size += len(body)
     assert size < PAGE_BYTES_MAX
+
+
+def test_the_help_explains_each_heading_and_links_lead_somewhere(empty_port):
+    page, text = [pages.ask(empty_port, path)[1].decode() for path in ("/", "/help")]
+    terms = {word for term in re.findall("<dt>(.*?)</dt>", text) for word in term.split(", ")} | set(re.findall("<dt>(.*?)</dt>", text))
+    titles = re.findall(r"<h2[^>]*>([A-Za-z ]+)", text)
+
+    assert 'href="help"' in page and "man pystrobe.ini" in text
+    assert set(re.findall("<th [^>]*>(.*?)</th>", page)) <= terms
+    assert set(re.findall(r'<button id="(?!pause|theme)[^>]*>(.*?)</button>', page)) <= terms
+    assert all(any(found.startswith(title) for title in titles) for found in re.findall(r"<h2[^>]*>([A-Za-z ]+)", page))
+    for link in re.findall(r'(?:href|src)="(?!data:)([^"]+)"', page + text):
+        assert pages.ask(empty_port, "/" + link.replace("./", ""))[0] == 200, link
 
 
 @pytest.mark.parametrize("path, code, word", [

@@ -69,6 +69,13 @@ def test_the_sbom_names_what_is_linked(deb, files):
         assert one["externalRefs"][0]["referenceLocator"].startswith("pkg:")
 
 
+def test_the_manual_is_there_as_html(files):
+    folder = files / "usr/share/doc/pystrobe/html"
+
+    assert sorted(os.listdir(folder)) == ["manual.css", "pystrobe.8.html", "pystrobe.ini.5.html"]
+    assert 'href="pystrobe.ini.5.html"' in (folder / "pystrobe.8.html").read_text(encoding="utf-8")
+
+
 def test_the_unit_is_exposed_by_no_more_than_is_promised(files):
     unit = glob.glob(str(files / "*lib/systemd/system/pystrobe.service"))[0]
     said = output_of(["systemd-analyze", "security", "--offline=true", "--threshold=%d" % EXPOSURE_MAX, unit])

@@ -62,6 +62,7 @@ packages debhelper           -                   command:dh
 packages dpkg-dev            -                   command:dpkg-buildpackage
 packages lintian             -                   command:lintian
 packages piuparts            -                   command:piuparts
+packages mandoc              mandoc              command:mandoc
 packages rpm                 rpm-build           command:rpmbuild
 packages rpmlint             rpmlint             command:rpmlint
 packages systemd             systemd             command:systemd-analyze
