@@ -441,8 +441,9 @@ const struct conf_option conf_options[] = {
                 "Stuck: in all samples of this time a thread held the GIL at the same instruction "
                 "of the same stack, and its variables were the same. Deadlock: the process used "
                 "no CPU time, and each of its threads waits, with no timeout, for a lock that no "
-                "other process has. What waits for a file, a socket, a timer or a child does not "
-                "hang.",
+                "other process has; or some threads wait so for each other's locks, which they "
+                "took by with, whatever the others do. What waits for a file, a socket, a timer or "
+                "a child does not hang. HANGS in pystrobe(8) says which deadlocks are not told.",
     },
     {
         .name = "type",

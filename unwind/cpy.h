@@ -400,6 +400,30 @@ MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
  */
 MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state, uint64_t *out);
 
+/* What is known of the thread that has a lock, instead of its index. */
+#define CPY_NO_HOLDER       SIZE_MAX       /* nothing */
+#define CPY_SEVERAL_HOLDERS (SIZE_MAX - 1) /* several seem to have it */
+
+/* A thread that waits in futex(2). */
+struct cpy_lock_wait {
+    cpy_addr state; /* in: its PyThreadState in the last sample */
+    cpy_addr futex; /* in: the address that it waits at */
+    cpy_addr lock;  /* out: the lock object, if one of the others has it; else 0 */
+    size_t holder;  /* out: which of the others has it */
+};
+
+/*
+ * Finds out which of some waiting threads have locks that others of them wait for: Lock and RLock
+ * of threading that were taken by `with`. No lock says who has it: of those that were taken by
+ * acquire(), or by `with` of a Condition or a Semaphore, it is not known.
+ *
+ * Errors: CPY_NOMEM. What cannot be read is not known.
+ * Cost:   for each thread some ten reads, and up to three for each value of its frames; 16384 in
+ *         all.
+ */
+MUST_CHECK enum cpy_rc cpy_lock_holders(struct cpy_target *target, struct cpy_lock_wait *waits,
+                                        size_t count);
+
 /*
  * The counters: field, label, text. One list, so that all output (reports, JSON, metrics) has all.
  * The label is also the key in JSON and the end of a metric's name.

@@ -2,6 +2,8 @@
 /* gil_stuck.c - see gil_stuck.h. */
 #include "agent/sampling/gil_stuck.h"
 
+#include "agent/sampling/lock_cycle.h"
+
 /* Looks come a little late, each of them. */
 enum { LOOKS_ROOM = GIL_STUCK_LOOKS + 4 };
 
@@ -69,5 +71,6 @@ bool gil_stuck_look(struct process *p, uint64_t now_ns)
         if (thread->stuck.since_ns != 0)
             look_closer(p, thread, now_ns);
     find_longest(p, &signs);
+    lock_cycle_look(p, now_ns);
     return hang_note(&p->hang, p->id.pid, &signs, now_ns);
 }

@@ -11,7 +11,7 @@
 
 enum { THREADS_MAX = 16384, LINE_BYTES = 256 };
 
-bool hang_waits(const char *line)
+bool hang_waits(const char *line, uint64_t *out_at)
 {
     enum { NUMBER, WORD, OPERATION, VALUE, TIMEOUT, FIELDS };
     unsigned long long fields[FIELDS], operation;
@@ -26,8 +26,18 @@ bool hang_waits(const char *line)
     operation = fields[OPERATION];
     if (fields[NUMBER] != SYS_futex || !(operation & FUTEX_PRIVATE_FLAG) || fields[TIMEOUT] != 0)
         return false;
+    *out_at = fields[WORD];
     operation &= (unsigned)FUTEX_CMD_MASK;
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI;
+}
+
+bool hang_thread_waits(pid_t pid, pid_t tid, uint64_t *out_at)
+{
+    char line[LINE_BYTES];
+
+    return proc_file_read(line, sizeof(line), NULL, "/proc/%d/task/%d/syscall", (int)pid,
+                          (int)tid) == PROC_OK &&
+           hang_waits(line, out_at);
 }
 
 /* The threads of a process while they are looked at. */
@@ -41,12 +51,10 @@ struct waiting_threads {
 static bool thread_waits(void *ctx, pid_t tid, uint64_t inode)
 {
     struct waiting_threads *threads = ctx;
-    char line[LINE_BYTES];
+    uint64_t at;
 
     (void)inode;
-    threads->all = proc_file_read(line, sizeof(line), NULL, "/proc/%d/task/%d/syscall",
-                                  (int)threads->pid, (int)tid) == PROC_OK &&
-                   hang_waits(line);
+    threads->all = hang_thread_waits(threads->pid, tid, &at);
     return threads->all && ++threads->count < THREADS_MAX;
 }
 
@@ -83,6 +91,11 @@ bool hang_note(struct hang *hang, pid_t pid, const struct hang_signs *signs, uin
         hang->kind = HANG_DEADLOCK;
         hang->since_ns = signs->moved_ns;
         hang->tid = 0;
+    } else if (hang->cycle.mark != 0 &&
+               hang->cycle.looked_ns - hang->cycle.since_ns >= hang->after_ns) {
+        hang->kind = HANG_DEADLOCK;
+        hang->since_ns = hang->cycle.since_ns;
+        hang->tid = hang->cycle.tid;
     }
     return hang->kind != before;
 }

@@ -21,6 +21,20 @@ static void say_stuck(const struct engine_hang *hang, const char *service, uint6
              (int)hang->id.pid, service, thread, seconds);
 }
 
+static void say_deadlock(const struct engine_hang *hang, const char *service, uint64_t seconds)
+{
+    if (hang->tid == 0)
+        log_line(LOG_LEVEL_WARNING,
+                 "process %d of service %s hangs: for %" PRIu64
+                 " s all its threads have waited for locks of its own",
+                 (int)hang->id.pid, service, seconds);
+    else
+        log_line(LOG_LEVEL_WARNING,
+                 "process %d of service %s hangs: for %" PRIu64
+                 " s thread %d and others have waited for each other's locks",
+                 (int)hang->id.pid, service, seconds, (int)hang->tid);
+}
+
 static void say(const struct engine_hang *hang, const char *service)
 {
     const uint64_t seconds = hang->lasted_ns / NS_PER_S;
@@ -30,10 +44,7 @@ static void say(const struct engine_hang *hang, const char *service)
         say_stuck(hang, service, seconds);
         break;
     case HANG_DEADLOCK:
-        log_line(LOG_LEVEL_WARNING,
-                 "process %d of service %s hangs: for %" PRIu64
-                 " s all its threads have waited for locks of its own",
-                 (int)hang->id.pid, service, seconds);
+        say_deadlock(hang, service, seconds);
         break;
     case HANG_NONE:
         log_line(LOG_LEVEL_INFO, "process %d of service %s goes on: it hung for %" PRIu64 " s",

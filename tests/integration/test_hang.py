@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -41,18 +42,24 @@ PLAN = [("often", "3.8"), ("often", "3.15"), ("deadlock", "3.11"), ("deadlock", 
         ("server", "3.8"), ("server", "3.15"), ("sleeper", "3.12"), ("short", "3.14"), ("loop", "3.11")]
 
 
+# Threads that wait for locks: of the first two kinds some are told, whatever the others do.
+LOCKS = [(kind, minor) for minor in ("3.8", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+         for kind in ("workers", "reentrant", "pool", "holder", "contended")]
+CYCLES = ("workers", "reentrant")
+
 MARK = "%d.%06d" % (3 * AFTER_S, os.getpid())  # seconds, and nobody else's
 
 
 @pytest.fixture
 def begin(start):
-    """begin(): {pid: (kind, minor)} of those whose Python is there."""
+    """begin(plan): {pid: (kind, minor)} of those whose Python is there."""
     found = {}
 
-    def begin_all():
-        for kind, minor in PLAN:
-            python = next((one for one in live.load_pythons()[0] if one["version"].startswith(minor + ".")), None)
-            if python:
+    def begin_all(plan, newest=False):
+        for kind, minor in plan:
+            pythons = [one for one in live.load_pythons()[0] if one["version"].startswith(minor + ".")]
+            if pythons:
+                python = pythons[-1 if newest else 0]
                 found[start(python, "hangs.py", kind, MARK).read_json()["pid"]] = (kind, minor)
         return found
 
@@ -101,7 +108,7 @@ def server():
 def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent, begin, server, tmp_path):
     run = agent(INI % {"dir": tmp_path, "mark": MARK, "after": AFTER_S, "url": server.url})
     run.wait_for_line("started")
-    kinds = begin()
+    kinds = begin(PLAN)
     for pid, (kind, _) in kinds.items():
         await_lines(run, pid, "of service shop hangs: ", TIMES.get(kind, 0))
     now = live.wait_until(lambda: all_told(pystrobe.status(tmp_path / "control.sock"), kinds), "a state that has all of them", 0.2)
@@ -130,6 +137,23 @@ def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent,
         check_profiles(hang_profiles(tmp_path / "store", pid), kind, len(lines_of(run, pid, " hangs: ")))
         pushed = {push.labels.get("hang") for push in server.pushes if push.labels.get("pid") == str(pid)}
         assert pushed == {HANGS[kind]} if kind in HANGS else not pushed, (kind, pushed)
+
+
+@pytest.mark.parametrize("newest", [False, True])
+def test_threads_that_wait_for_each_others_locks_are_told_and_others_that_wait_for_locks_are_not(agent, begin, server, tmp_path, newest):
+    run = agent(INI % {"dir": tmp_path, "mark": MARK, "after": AFTER_S, "url": server.url})
+    run.wait_for_line("started")
+    kinds = begin(LOCKS, newest)
+    run.wait_for(kinds)
+    for pid, (kind, _) in kinds.items():
+        await_lines(run, pid, "of service shop hangs: ", kind in CYCLES)
+    time.sleep(3 * AFTER_S)  # in which the others would be told, if they were
+
+    for pid, (kind, minor) in kinds.items():
+        told = lines_of(run, pid, " hangs: ")
+        assert len(told) == (kind in CYCLES), (kind, minor, told)
+        assert all(re.search(r"for \d+ s thread \d+ and others have waited for each other's locks", line) for line in told)
+        assert not lines_of(run, pid, "goes on")
 
 
 EXEC_INI = """

@@ -69,6 +69,82 @@ def deadlock(_):
         thread.join()
 
 
+def run(*functions):
+    for function in functions:
+        threading.Thread(target=function, daemon=True).start()
+
+
+def workers(_, make=threading.Lock, rest=lambda: time.sleep(0.02)):
+    """Two threads that wait for each other's lock, while others go on."""
+    locks = [make(), make()]
+    both = threading.Barrier(2)
+
+    def work(mine, other):
+        with mine:
+            with make():
+                both.wait()
+            inner(other)
+
+    def inner(lock):
+        with lock:
+            pass
+
+    run(*(lambda order=order: work(*order) for order in (locks, locks[::-1])), queue.Queue().get)
+    while True:
+        rest()
+
+
+def reentrant(_):
+    """The same with RLock, and a main thread that sleeps."""
+    workers(_, threading.RLock, lambda: time.sleep(3600))
+
+
+def pool(_):
+    """Idle workers."""
+    import concurrent.futures  # pylint: disable=import-outside-toplevel
+    with concurrent.futures.ThreadPoolExecutor(4) as executor:
+        for _ in executor.map(time.sleep, [0.1] * 8):
+            pass
+        run(queue.Queue().get, queue.Queue().get, queue.SimpleQueue().get, threading.Event().wait, threading.Semaphore(0).acquire)
+        time.sleep(3600)
+
+
+def holder(_):
+    """Threads that wait for locks that one which sleeps has, and had those of each other before."""
+    locks = [threading.Lock(), threading.Lock()]
+    before = threading.Barrier(3)
+
+    def work(mine, other):
+        with mine:
+            with mine if mine.acquire(False) else threading.Lock():
+                pass
+        before.wait()
+        before.wait()
+        with other:
+            pass
+
+    run(*(lambda order=order: work(*order) for order in (locks, locks[::-1])))
+    before.wait()
+    with locks[0], locks[1]:
+        before.wait()
+        time.sleep(3600)
+
+
+def contended(_):
+    """Threads that wait for one that works with the lock, and for each other in turn."""
+    lock, other = threading.Lock(), threading.Lock()
+
+    def wait():
+        with other, lock:
+            pass
+
+    with lock:
+        run(wait, wait, wait)
+        while True:
+            sum(range(10000))
+            time.sleep(0.01)
+
+
 def server(_):
     """Idle: waits for a connection, and its worker for work."""
     threading.Thread(target=queue.Queue().get, daemon=True).start()

@@ -140,7 +140,8 @@ struct layout {
     bool integer_tag_is_count; /* integer.tag counts digits (3.6 to 3.11) */
     bool instr_in_caches;      /* frame.instr may point to an instruction's last inline cache */
     bool clears_frames;        /* a frame that has returned has no executable (3.14 and later) */
-    bool lasti_in_bytes;       /* f_lasti counts bytes, not code units (3.6 to 3.9) */
+    bool with_keeps_pair; /* `with` keeps __exit__ and its object, not bound (3.14 and later) */
+    bool lasti_in_bytes;  /* f_lasti counts bytes, not code units (3.6 to 3.9) */
     enum layout_frames frames;
     enum layout_chain_end chain_end;
     enum layout_attributes attributes;

@@ -331,6 +331,7 @@ static const struct undescribed {
                               .delegates_first = -1,
                               .delegates_last = -1},
                 .clears_frames = true,    /* Python/ceval.c, clear_thread_frame */
+                .with_keeps_pair = true,  /* Python/bytecodes.c, LOAD_SPECIAL */
                 .tag_mask = ~UINT64_C(3), /* executables are tagged references */
                 .status_cleared = 1U << 6,
                 .chain_end = END_SHIM,
@@ -352,6 +353,7 @@ static const struct undescribed {
                               .delegates_first = 2,
                               .delegates_last = 3},
                 .clears_frames = true,
+                .with_keeps_pair = true,
                 .tag_mask = ~UINT64_C(3),
                 .status_cleared = 1U << 6,
                 .chain_end = END_BASE_FRAME,

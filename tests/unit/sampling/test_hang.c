@@ -33,13 +33,22 @@ static const char *line_of(unsigned operation, unsigned timeout)
     return line;
 }
 
+static bool waits(const char *line)
+{
+    uint64_t at = 0;
+    bool result = hang_waits(line, &at);
+
+    assert_true(!result || at == 0x7f0000001000);
+    return result;
+}
+
 static void waits_in_each_way_of_waiting_for_a_lock_for_ever(void **state)
 {
     (void)state;
-    assert_true(hang_waits(line_of(0x80, 0)));  /* FUTEX_WAIT_PRIVATE */
-    assert_true(hang_waits(line_of(0x89, 0)));  /* FUTEX_WAIT_BITSET_PRIVATE */
-    assert_true(hang_waits(line_of(0x189, 0))); /* ... with the real-time clock: sem_wait */
-    assert_true(hang_waits(line_of(0x86, 0)));  /* FUTEX_LOCK_PI_PRIVATE */
+    assert_true(waits(line_of(0x80, 0)));  /* FUTEX_WAIT_PRIVATE */
+    assert_true(waits(line_of(0x89, 0)));  /* FUTEX_WAIT_BITSET_PRIVATE */
+    assert_true(waits(line_of(0x189, 0))); /* ... with the real-time clock: sem_wait */
+    assert_true(waits(line_of(0x86, 0)));  /* FUTEX_LOCK_PI_PRIVATE */
 }
 
 static void waits_not_where_something_can_still_come(void **state)
@@ -47,16 +56,16 @@ static void waits_not_where_something_can_still_come(void **state)
     char line[128];
 
     (void)state;
-    assert_false(hang_waits(line_of(0x189, 0x7ffe))); /* a time-out */
-    assert_false(hang_waits(line_of(0x9, 0)));        /* another process may have the lock */
-    assert_false(hang_waits(line_of(0x81, 0)));       /* FUTEX_WAKE_PRIVATE */
-    assert_false(hang_waits("running\n"));
-    assert_false(hang_waits("-1 0x7ffe0000 0x7f0000002000\n"));
-    assert_false(hang_waits(""));
+    assert_false(waits(line_of(0x189, 0x7ffe))); /* a time-out */
+    assert_false(waits(line_of(0x9, 0)));        /* another process may have the lock */
+    assert_false(waits(line_of(0x81, 0)));       /* FUTEX_WAKE_PRIVATE */
+    assert_false(waits("running\n"));
+    assert_false(waits("-1 0x7ffe0000 0x7f0000002000\n"));
+    assert_false(waits(""));
     (void)snprintf(line, sizeof(line), "%d 0x1 0x80", SYS_futex); /* cut off */
-    assert_false(hang_waits(line));
+    assert_false(waits(line));
     (void)snprintf(line, sizeof(line), "%d 0x1 0x80 0x0 0x0 0x0 0x0 0x0 0x0\n", SYS_ppoll);
-    assert_false(hang_waits(line));
+    assert_false(waits(line));
 }
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
@@ -191,6 +200,23 @@ static void does_not_hang_while_it_only_rests(void **state)
     assert_int_equal(hang.checked_ns, 100);
 }
 
+static void a_cycle_is_a_deadlock_once_two_looks_have_seen_it(void **state)
+{
+    struct hang hang = {.after_ns = AFTER,
+                        .cycle = {.looked_ns = 500, .mark = 1, .since_ns = 500, .tid = TID}};
+
+    (void)state;
+    assert_false(note(&hang, 0, 500 + AFTER, 500 + AFTER));
+    hang.cycle.looked_ns = 500 + AFTER;
+    assert_true(note(&hang, 0, 500 + AFTER, 500 + AFTER));
+    assert_int_equal(hang.kind, HANG_DEADLOCK);
+    assert_int_equal(hang.since_ns, 500);
+    assert_int_equal(hang.tid, TID);
+    hang.cycle.mark = 0;
+    assert_true(note(&hang, 0, 3 * AFTER, 3 * AFTER));
+    assert_int_equal(hang.kind, HANG_NONE);
+}
+
 static void names_what_labels_say(void **state)
 {
     (void)state;
@@ -210,6 +236,7 @@ int main(void)
         cmocka_unit_test(is_stuck_after_that_time_and_tells_it_once),
         cmocka_unit_test(tells_that_it_goes_on_and_of_the_next),
         cmocka_unit_test(does_not_hang_while_it_only_rests),
+        cmocka_unit_test(a_cycle_is_a_deadlock_once_two_looks_have_seen_it),
         cmocka_unit_test(names_what_labels_say),
     };
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lock_cycle.h - looks for threads of a process that wait for each other's locks. Part of
+ * process.c; hang.h has the rules.
+ */
+#ifndef AGENT_SAMPLING_LOCK_CYCLE_H
+#define AGENT_SAMPLING_LOCK_CYCLE_H
+
+#include "agent/sampling/process.h"
+
+/* Looks once in hang.after_ns, or in two seconds where that is shorter, and updates hang.cycle. */
+void lock_cycle_look(struct process *process, uint64_t now_ns);
+
+/* Hash of the waits that are part of a cycle; 0: there is none. *out_first: the index of one. */
+MUST_CHECK uint64_t lock_cycle_find(const struct cpy_lock_wait *waits, size_t count,
+                                    size_t *out_first);
+
+#endif
