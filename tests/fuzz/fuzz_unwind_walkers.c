@@ -122,6 +122,7 @@ static void sample(struct cpy_target *t, uint8_t asked)
                                : 0,
         .tasks = asked & 0x80,
     };
+    struct cpy_lock_wait waits[THREADS_MARKED] = {{0}};
     size_t text = 0, thread;
     uint64_t mark = 0;
     int i;
@@ -130,8 +131,12 @@ static void sample(struct cpy_target *t, uint8_t asked)
     cpy_set_options(t, &options);
     for (i = 0; i < 2; i++) /* read, then from the caches */
         (void)cpy_sample(t, check_thread, &text);
-    for (thread = 0; thread < t->list.thread_count && thread < THREADS_MARKED; thread++)
-        (void)cpy_fingerprint(t, t->list.threads[thread].words.addr, &mark);
+    for (thread = 0; thread < t->list.thread_count && thread < THREADS_MARKED; thread++) {
+        waits[thread].state = t->list.threads[thread].words.addr;
+        waits[thread].futex = t->list.threads[thread].words.thread_id;
+        (void)cpy_fingerprint(t, waits[thread].state, &mark);
+    }
+    (void)!cpy_lock_holders(t, waits, thread);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
