@@ -7,10 +7,11 @@
  *   browse services STORE
  *   browse timeline STORE FOLDER FROM TO PID
  *   browse graph STORE FOLDER FROM TO PID [TYPE]
+ *   browse profile STORE FOLDER FROM TO PID [TYPE]
  *   browse difference STORE FOLDER FROM TO PID TYPE BEFORE_FROM BEFORE_TO
  *
- * PID is 0 for all processes. Times are UTC in milliseconds. It prints JSON; or, and fails, why it
- * cannot.
+ * PID is 0 for all processes. Times are UTC in milliseconds. It prints JSON, of
+ * `profile` a pprof file; or, and fails, why it cannot.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,6 +58,8 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
         return store_query_timeline(&range, out, err);
     if (strcmp(words[0], "graph") == 0 && count <= RANGE_WORDS + 1)
         return store_query_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
+    if (strcmp(words[0], "profile") == 0 && count <= RANGE_WORDS + 1)
+        return store_query_profile(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
     before = range;
     before.deadline_ns = deadline_ns - READING_NS / 2;
     if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||

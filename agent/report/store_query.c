@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/host/clock.h"
+#include "agent/host/version.h"
 #include "agent/report/files.h"
 #include "agent/report/flame_json.h"
 #include "agent/report/sum.h"
@@ -98,6 +99,43 @@ bool store_query_graph(const struct store_query *query, const char *type, struct
     }
     buf_add_str(out, "}\n");
     report_sum_finish(&sum);
+    return good;
+}
+
+/* Encodes a sum; its comments say who made it and, as JSON, what was read for it. */
+static enum pprof_rc encode_sum(const struct report_sum *sum, struct buf *about, struct buf *out)
+{
+    const char *comments[] = {version_agent, buf_text(about)};
+    const struct pprof_meta meta = {.time_ns = sum->first_ns,
+                                    .duration_ns = sum->duration_ns,
+                                    .period_type = sum->chosen,
+                                    .period = sum->period,
+                                    .default_type = sum->chosen.type,
+                                    .comments = comments,
+                                    .comment_count = 2};
+
+    return pprof_encode(sum->profile, &meta, out);
+}
+
+bool store_query_profile(const struct store_query *query, const char *type, struct buf *out,
+                         struct err *err)
+{
+    struct report_sum sum;
+    struct buf about;
+    enum pprof_rc rc;
+    bool good;
+
+    buf_init(&about, TITLE_MAX);
+    report_sum_init(&sum, type);
+    good = sum_up(query, &sum, &about, err);
+    if (good) {
+        rc = encode_sum(&sum, &about, out);
+        good = rc == PPROF_OK;
+        if (!good)
+            err_set(err, "%s", pprof_rc_text(rc));
+    }
+    report_sum_finish(&sum);
+    buf_finish(&about);
     return good;
 }
 

@@ -51,6 +51,10 @@ MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf
 MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
                                   struct buf *out, struct err *err);
 
+/* All of them as one pprof file, in place of JSON. `type`: as above. */
+MUST_CHECK bool store_query_profile(const struct store_query *query, const char *type,
+                                    struct buf *out, struct err *err);
+
 /* The flame graph of what `after` took more or less than `before`; `type` as above. */
 MUST_CHECK bool store_query_difference(const struct store_query *before,
                                        const struct store_query *after, const char *type,

@@ -1,6 +1,6 @@
 // The page of the agent: flame.js, which comes before this, draws the flame graph.
 (() => {
-const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5;
+const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5, DOWNLOAD_MS = 60000;
 
 const view = {
   service: null,              // by name
@@ -115,19 +115,19 @@ function cellButton(row, at, text, label, onClick) {
 const pause = ms => new Promise(done => setTimeout(done, ms));
 
 // The agent serves few requests of this kind at a time, and per second.
-async function ask(what, words, tries = TRIES) {
+async function ask(what, words, tries = TRIES, read = answer => answer.json()) {
   const answer = await fetch(`api/${what}?${new URLSearchParams(words || {})}`, { cache: "no-store" });
-  if (answer.ok) return answer.json();
+  if (answer.ok) return read(answer);
   const text = (await answer.text()).trim();
   if (![429, 503].includes(answer.status) || tries <= 1) throw new Error(text || `status ${answer.status}`);
   await pause(BUSY_MS);
-  return ask(what, words, tries - 1);
+  return ask(what, words, tries - 1, read);
 }
 
 // One at a time: the agent has few readers of the store. Null for what is not wanted any more.
 let queue = Promise.resolve();
-function askStore(what, words, wanted = () => true) {
-  const answer = queue.then(() => wanted() ? ask(what, words) : null);
+function askStore(what, words, wanted = () => true, read = undefined) {
+  const answer = queue.then(() => wanted() ? ask(what, words, TRIES, read) : null);
   queue = answer.catch(() => null);
   return answer;
 }
@@ -442,6 +442,23 @@ async function sampleNow(whom, words) {
   button.disabled = false;
 }
 
+// What is chosen of the time line, as a file for other tools.
+async function download() {
+  const folder = folderOf(view.service), button = element("download"), [from, to] = rangeMs();
+  if (!folder) return;
+  button.disabled = true;
+  try {
+    const words = { ...whom(folder), from, to, type: element("what").value };
+    const file = URL.createObjectURL(await askStore("profile", words, undefined, answer => answer.blob()));
+    const name = `${folder.folder}${view.only ? "-" + view.only : ""}-${new Date(from).toISOString().slice(0, 19).replaceAll(":", "")}Z.pb.gz`;
+    make("a", { href: file, download: name }).click();
+    pause(DOWNLOAD_MS).then(() => URL.revokeObjectURL(file));
+  } catch (error) {
+    setText(element("read"), `No file: ${error.message}`);
+  }
+  button.disabled = false;
+}
+
 // --- Threads
 
 function stackOf(thread) {
@@ -584,6 +601,7 @@ function setUpChoices() {
     if (element("compare").value === "kept") loadGraph();
   });
   element("sample").addEventListener("click", () => sampleNow({ target: view.service }, ""));
+  element("download").addEventListener("click", download);
   element("pause").addEventListener("click", () => {
     view.paused = !view.paused;
     element("pause").setAttribute("aria-pressed", String(view.paused));

@@ -112,6 +112,7 @@ static const struct route {
     {"/api/services", PART_PAGE, WEB_BODY_MAX / 8, web_api_services},
     {"/api/timeline", PART_PAGE, WEB_BODY_MAX / 8, web_api_timeline},
     {"/api/graph", PART_PAGE, WEB_BODY_MAX, web_api_graph},
+    {"/api/profile", PART_PAGE, WEB_BODY_MAX, web_api_profile},
     {"/api/threads", PART_PAGE, WEB_BODY_MAX / 8, web_api_threads},
     {"/api/sample", PART_PAGE, 0, web_api_sample},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * web_api.c - what the page shows, as JSON: the agent's state, what the store holds, the threads
- * of a process, and a flame graph of the next seconds.
+ * of a process, and a flame graph of the next seconds. What the store holds also as a pprof file.
  *
  * The store is read, and profiles of it are added up, by a process of its own (cmd_browse.c), of
  * which there are BROWSERS_MAX at a time: what a page asks for cannot hold up sampling or
@@ -77,7 +77,7 @@ static void answer_printed(const struct web_request *request,
     }
     (void)snprintf(reason, sizeof(reason), "%.*s", (int)(body->size < 300 ? body->size : 0),
                    buf_text(body));
-    if (body->size > 0 && body->data[0] != '{')
+    if (body->size > 0 && body->data[0] != '{' && body->data[0] >= ' ')
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "%s", reason);
     else
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "that took too long, or too much");
@@ -100,8 +100,8 @@ static const char *get_word(const void *ctx, const char *name)
     return web_argument(ctx, name);
 }
 
-/* Answers from what the store has of a range. */
-static void answer_range(const struct web_request *request, const char *what, bool compares,
+/* Answers from what the store has of a range: a graph may be of a difference. */
+static void answer_range(const struct web_request *request, const char *what,
                          struct web_answer *answer)
 {
     const struct web_words words = {get_word, request};
@@ -118,10 +118,9 @@ static void answer_range(const struct web_request *request, const char *what, bo
     path = enter_store(request, answer);
     if (!path)
         return;
-    if (!compares) {
-        query.compares = false;
+    query.compares = query.compares && strcmp(what, "graph") == 0;
+    if (strcmp(what, "timeline") == 0)
         query.type[0] = '\0';
-    }
     web_query_command(path, query.compares ? "difference" : what, &query, &command);
     answer_printed(request, &run, STORE_QUERY_SECONDS, answer);
     leave_store(request, path);
@@ -129,12 +128,21 @@ static void answer_range(const struct web_request *request, const char *what, bo
 
 void web_api_timeline(const struct web_request *request, struct web_answer *answer)
 {
-    answer_range(request, "timeline", false, answer);
+    answer_range(request, "timeline", answer);
 }
 
 void web_api_graph(const struct web_request *request, struct web_answer *answer)
 {
-    answer_range(request, "graph", true, answer);
+    answer_range(request, "graph", answer);
+}
+
+void web_api_profile(const struct web_request *request, struct web_answer *answer)
+{
+    answer_range(request, "profile", answer);
+    if (answer->status == MHD_HTTP_OK) {
+        answer->type = "application/octet-stream";
+        answer->name = "profile.pb.gz";
+    }
 }
 
 void web_api_state(const struct web_request *request, struct web_answer *answer)

@@ -99,11 +99,12 @@ void web_page_help(const struct web_request *request, struct web_answer *answer)
 void web_page_style(const struct web_request *request, struct web_answer *answer);
 void web_page_script(const struct web_request *request, struct web_answer *answer);
 
-/* What it shows, as JSON: pystrobe(8) describes each. */
+/* What it shows, as JSON, and as a pprof file: pystrobe(8) describes each. */
 void web_api_state(const struct web_request *request, struct web_answer *answer);
 void web_api_services(const struct web_request *request, struct web_answer *answer);
 void web_api_timeline(const struct web_request *request, struct web_answer *answer);
 void web_api_graph(const struct web_request *request, struct web_answer *answer);
+void web_api_profile(const struct web_request *request, struct web_answer *answer);
 void web_api_threads(const struct web_request *request, struct web_answer *answer);
 void web_api_sample(const struct web_request *request, struct web_answer *answer);
 

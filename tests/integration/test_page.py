@@ -16,6 +16,7 @@ import browser
 import chromium
 import live
 import pages
+import profiles
 
 PAGE_BYTES_MAX = 200 * 1000
 FOREVER_MS = 9 * 10**12
@@ -33,13 +34,18 @@ def shop(agent, start, tmp_path):
     return run, port, targets
 
 
-def ask(port, what, **words):
-    """The JSON of /api/`what`, as soon as the agent takes one more request."""
+def fetch(port, what, **words):
+    """(status, body, headers) of /api/`what`, as soon as the agent takes one more request."""
     def answer():
         found = pages.ask(port, "/api/%s?%s" % (what, urllib.parse.urlencode(words)))
         return None if found[0] == 429 else found
 
-    status, body, headers = live.wait_until(answer, "an answer", 0.2)
+    return live.wait_until(answer, "an answer", 0.2)
+
+
+def ask(port, what, **words):
+    """The JSON of /api/`what`."""
+    status, body, headers = fetch(port, what, **words)
     assert status == 200, body
     assert headers["Content-Type"] == "application/json; charset=utf-8"
     return json.loads(body)
@@ -90,6 +96,24 @@ def test_a_range_of_the_store_comes_as_a_time_line_and_a_flame_graph_and_a_diffe
     assert late["after"]["files"] == late["after"]["read"] == len(times) - 2 and late["after"]["recorded_ms"] > 0
     assert change["before"]["read"] == 2
     assert pages.ask(port, "/api/graph?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles in this time range\n")
+
+
+def test_a_range_comes_as_a_pprof_file(shop, tmp_path):
+    """Of the service and of one process; it counts what the flame graph counts."""
+    _, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 3, "profiles are kept", 0.3)
+    times = sorted(point[0] for point in ask(port, "timeline", service="shop", **{"from": 0, "to": FOREVER_MS})["points"])
+    span = {"service": "shop", "from": times[0], "to": times[-1] + 1}
+    for words in (span, dict(span, pid=targets["brew"].pid)):
+        status, body, headers = fetch(port, "profile", **words)
+        assert (status, headers["Content-Type"]) == (200, "application/octet-stream"), body
+        assert headers["Content-Disposition"] == 'attachment; filename="profile.pb.gz"'
+        (tmp_path / "got.pb.gz").write_bytes(body)
+        profile = profiles.read(tmp_path / "got.pb.gz")[0]
+        graph = ask(port, "graph", **words)
+        assert profile["totals"]["cpu"] == totals(graph)[0]["cpu"] > 0 and profile["default_type"] == "cpu"
+        assert json.loads(profile["comments"][-1]) == graph["after"]
+    assert pages.ask(port, "/api/profile?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles of that time\n")
 
 
 def test_a_range_of_one_process_has_its_samples_alone(shop):
@@ -325,6 +349,20 @@ def test_a_browser_chooses_a_range_by_keys_and_compares(shop, tab):
     tab.wait("document.getElementById('about').textContent.includes('against')", "a difference")
     assert "took less" in tab.run("document.getElementById('legend').textContent")
     assert "change" in tab.run("document.getElementById('say').textContent")
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_saves_a_range_as_pprof(shop, tab, tmp_path):
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 3, "profiles are kept", 0.3)
+    tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "saved"))
+    open_shop(tab, port)
+    tab.run("document.getElementById('download').click()")
+    saved = live.wait_until(lambda: list((tmp_path / "saved").glob("*.pb.gz")), "a file", 0.2)
+    assert re.fullmatch(r"shop-\d{4}-\d\d-\d\dT\d{6}Z\.pb\.gz", saved[0].name)
+    assert {"brew", "bake"} <= set(re.findall(r"[a-z]+", str(profiles.read(saved[0])[0]["samples"])))
     assert tab.problems == []
 
 

@@ -116,6 +116,29 @@ static void adds_a_range_up_to_a_flame_graph(void **state)
     assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000]}\n");
 }
 
+static void encodes_a_range_as_a_pprof_file(void **state)
+{
+    const struct store_query some = range(1000, 2000), none = range(5000, 6000);
+    struct pprof_decoded file;
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    assert_true(store_query_profile(&some, "wall", &out, &err));
+    assert_int_equal(pprof_decode(out.data, out.size, ANSWER_MAX, &file, &err), PPROF_OK);
+    assert_int_equal(pprof_total(file.profile, 0), 4);
+    assert_int_equal(pprof_total(file.profile, 1), 40000000);
+    assert_int_equal(file.time_ns, 1000000000);
+    pprof_free(file.profile);
+
+    buf_reset(&out);
+    assert_false(store_query_profile(&none, NULL, &out, &err));
+    assert_string_equal(err.text, "there are no profiles of that time");
+    assert_int_equal(out.size, 0);
+    buf_finish(&out);
+}
+
 static void sets_two_ranges_against_each_other(void **state)
 {
     const struct store_query before = range(1000, 2000), after = range(2000, 2001);
@@ -214,6 +237,7 @@ int main(void)
         cmocka_unit_test(lists_folders_with_what_they_have),
         cmocka_unit_test(shows_the_totals_of_each_profile_that_is_one),
         cmocka_unit_test(adds_a_range_up_to_a_flame_graph),
+        cmocka_unit_test(encodes_a_range_as_a_pprof_file),
         cmocka_unit_test(sets_two_ranges_against_each_other),
         cmocka_unit_test(says_why_there_is_nothing),
         cmocka_unit_test(reads_each_file_once_and_evenly),
