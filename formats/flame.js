@@ -163,6 +163,35 @@ function zoom(node) {
   state.zoom = state.active = node;
   draw();
   activate(node, true);
+  graph.dispatchEvent(new Event("zoom"));
+}
+
+// A function as a step of a path: its name, the last part of its file, its first line.
+function stepOf(node) {
+  const [name, file, line] = data.functions[tree.func[node]];
+  return [name, file.slice(file.lastIndexOf("/") + 1), String(line)];
+}
+
+// The way from the root to a node as text, for an address.
+function pathTo(node) {
+  const steps = [];
+  for (; node; node = tree.parent[node]) steps.unshift(stepOf(node).join(":"));
+  return steps.join(";");
+}
+
+// As far as such a path leads. Of children with one name that of the same file and line, or else the largest.
+function followPath(path) {
+  let node = 0;
+  for (const step of path.split(";")) {
+    const [, ...wanted] = /^(.*?)(?::([^:]*):(\d+))?$/s.exec(step);
+    const same = child => stepOf(child).filter((part, i) => part === wanted[i]).length;
+    let best;
+    for (let child = node + 1; child < tree.end[node]; child = tree.end[child])
+      if (nameOf(child) === wanted[0] && (!best || (same(child) - same(best) || total(child) - total(best)) > 0)) best = child;
+    if (!best) break;
+    node = best;
+  }
+  return node;
 }
 
 function neighbour(step) {
@@ -326,20 +355,21 @@ function setUp() {
   new ResizeObserver(draw).observe(graph.parentElement);
 }
 
-// What was chosen before stays, as far as the new data has it.
-function showFlame(next) {
+// What was chosen before stays, as far as the new data has it; zooms to where the path leads.
+function showFlame(next, path = "") {
   const first = !data, chosen = first ? "" : data.types[state.type][0];
   data = next;
   tree = readTree(data.nodes, data.types);
-  state.zoom = state.active = 0;
   element("value").replaceChildren();
   data.types.forEach(([name], i) => {
     if (i !== data.base) element("value").add(new Option(name, i));
   });
   const type = data.types.findIndex(([name]) => name === chosen);
-  element("value").value = type < 0 ? data.type : type;
+  state.type = type < 0 ? data.type : type;
+  element("value").value = state.type;
+  state.zoom = state.active = followPath(path);
   paint();
-  choose(Number(element("value").value));
+  choose(state.type);
   if (first) setUp();
 }
 

@@ -1,6 +1,6 @@
 // The page of the agent: flame.js, which comes before this, draws the flame graph.
 (() => {
-const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5, DOWNLOAD_MS = 60000;
+const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5, DOWNLOAD_MS = 60000, ZOOM_MAX = 8000;
 
 const view = {
   service: null,              // by name
@@ -8,6 +8,7 @@ const view = {
   span: [0, 0],               // the time line's whole time, UTC in milliseconds
   ends: [0, 1000],            // what is chosen of it, in thousandths
   exact: null,                // the same as the address says it, UTC in milliseconds, until another choice
+  zoom: "",                   // the path to what the flame graph is zoomed to
   what: "",                   // the value that the address asks for, until there are values
   sorts: new Map(),           // of tables by id: the column that rows are sorted by, and whether the largest is first
   kept: null,                 // a range to compare with
@@ -177,6 +178,7 @@ function drawServices() {
     const targets = targetsOf(name), folder = folderOf(name);
     const button = cellButton(row, 0, name, null, () => {
       view.exact = null;
+      view.zoom = "";
       chooseService(name);
     });
     button.setAttribute("aria-current", String(name === view.service));
@@ -261,7 +263,7 @@ function drawExporters(state) {
 
 const rangeMs = () => view.exact || view.ends.map(end => Math.round(view.span[0] + (view.span[1] - view.span[0]) * end / 1000));
 
-// --- The address: whoever opens it sees the same service, range, value and search
+// --- The address: whoever opens it sees the same service, range, value, search and zoom
 
 function keepAddress() {
   const words = new URLSearchParams(), [from, to] = rangeMs(), what = element("what").value, search = element("search").value;
@@ -269,6 +271,7 @@ function keepAddress() {
   if (!element("follow").checked) Object.entries({ from, to }).forEach(([name, ms]) => words.set(name, new Date(ms).toISOString()));
   if (what && what !== "cpu") words.set("value", what);
   if (search) words.set("search", search);
+  if (view.zoom && view.zoom.length <= ZOOM_MAX) words.set("zoom", view.zoom);
   if (element("compare").value === "before") words.set("compare", "before");
   history.replaceState(null, "", "#" + encodeURIComponent(view.service) + (String(words) ? "?" + words : ""));
 }
@@ -284,6 +287,7 @@ function takeAddress() {
     element("follow").checked = false;
   }
   view.what = words.get("value") || "";
+  view.zoom = words.get("zoom") || "";
   element("search").value = words.get("search") || "";
   element("compare").value = words.get("compare") === "before" ? "before" : "";
   return decodeURIComponent(service);
@@ -385,7 +389,7 @@ function chooseValue() {
 function show(graph, words) {
   setText(element("nothing"), "");
   element("drawn").hidden = false;
-  showFlame(graph);
+  showFlame(graph, view.zoom);
   chooseValue();
   element("about").append(words);
 }
@@ -592,6 +596,11 @@ function setUpChoices() {
     keepAddress();
   });
   element("search").addEventListener("input", keepAddress);
+  graph.addEventListener("zoom", () => {
+    view.zoom = pathTo(state.zoom);
+    keepAddress();
+  });
+  addEventListener("hashchange", () => location.reload()); // another address was put in
   element("compare").addEventListener("change", loadGraph);
   element("keep").addEventListener("click", () => {
     const [option] = [...element("compare").options].filter(one => one.value === "kept");

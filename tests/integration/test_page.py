@@ -376,18 +376,25 @@ def test_an_address_shows_somebody_else_the_same(shop, tab):
             "document.getElementById('from').dispatchEvent(new Event('change'))")
     change(tab, "what", "wall")
     found = tab.run(SEARCH % "/^brew /")
-    tab.wait("location.hash.includes('value=wall') && location.hash.includes('search=')", "the address tells")
+    tab.run("(%s).click()" % (BOX % "brew"))
+    tab.wait("['value=wall', 'search=', 'zoom=.*brew'].every(part => RegExp(part).test(location.hash))", "the address tells")
     address, seen = tab.run("location.href"), tab.run(TEXT % "range")
     assert re.search(r"#shop\?from=\d{4}-.*&to=\d{4}-", address), address
 
     tab.open("about:blank")
     tab.open(address)
-    tab.wait("document.querySelectorAll('#graph div').length > 5 && !document.getElementById('drawn').hidden", "a flame graph")
+    tab.wait("document.querySelectorAll('#graph div').length > 2 && !document.getElementById('drawn').hidden", "a flame graph")
     assert tab.run(TEXT % "range") == seen
     assert tab.run("document.getElementById('what').value") == "wall"
+    assert abs(tab.run(WIDTH % "brew") - tab.run("document.getElementById('graph').clientWidth")) < 2
     assert tab.run(TEXT % "found").split(":")[0] == found.split(":")[0] == "1 functions found"
     assert not tab.run("document.getElementById('follow').checked")
     assert re.match(r"the highest is [\d.]+ s a second · .* to .*, time of \S+", tab.run(TEXT % "axis"))
+    tab.run("document.getElementById('reset').click()")
+    assert "zoom" not in tab.run("location.hash")
+    tab.run("location.hash += '&zoom=' + encodeURIComponent('<module>:desk_bake.py:1;gone:x.py:3')")
+    tab.wait("/zoom/.test(location.hash) && document.readyState === 'complete' && document.querySelectorAll('#graph div.above').length === 1",
+             "it is zoomed as far as the path leads")
     assert tab.problems == []
 
 
