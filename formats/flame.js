@@ -34,7 +34,7 @@ function readTree(numbers, types) {
   return tree;
 }
 
-const state = { type: 0, zoom: 0, active: 0, flame: false, found: null, byModule: false };
+const state = { lines: 0, type: 0, zoom: 0, active: 0, flame: false, found: null, byModule: false };
 let shown = new Map();
 
 function formatValue(value, unit) {
@@ -138,13 +138,14 @@ function layOut() {
 }
 
 function draw() {
-  const boxes = layOut();
+  const boxes = layOut(), focused = graph.contains(document.activeElement);
   const levels = boxes.reduce((most, [node]) => Math.max(most, tree.level[node]), 0) + 1;
   shown = new Map();
   graph.style.height = levels * ROW + "px";
   if (!boxes.some(([node]) => node === state.active)) state.active = state.zoom;
   graph.replaceChildren(...boxes.map(([node, x, width, above]) =>
     addBox(node, x, width, (state.flame ? levels - 1 - tree.level[node] : tree.level[node]) * ROW, above)));
+  if (focused) shown.get(state.active).focus({ preventScroll: true });
   graph.classList.toggle("searching", state.found !== null);
   element("reset").disabled = state.zoom === 0;
 }
@@ -163,6 +164,7 @@ function zoom(node) {
   state.zoom = state.active = node;
   draw();
   activate(node, true);
+  showLines(tree.func[node]);
   graph.dispatchEvent(new Event("zoom"));
 }
 
@@ -258,36 +260,77 @@ function widestFound() {
   return best;
 }
 
-// Own and total of each function; recursion counts once.
-function sumFunctions() {
-  const sums = data.functions.map((_, func) => ({ func, own: 0, total: 0 })), open = data.functions.map(() => 0), path = [];
+// Own and total of each function, by its number; recursion counts once.
+function sumFunctions(type) {
+  const sums = data.functions.map(() => ({ own: 0, total: 0 })), open = data.functions.map(() => 0), path = [];
   for (let node = 0; node < tree.count; node++) {
     while (path.length > tree.level[node]) open[tree.func[path.pop()]]--;
     const sum = sums[tree.func[node]];
-    sum.own += tree.own[state.type][node];
-    if (open[tree.func[node]]++ === 0) sum.total += total(node);
+    sum.own += tree.own[type][node];
+    if (open[tree.func[node]]++ === 0) sum.total += tree.total[type][node];
     path.push(node);
   }
-  return sums.filter(sum => sum.func && sum.total > 0).sort((a, b) => b.own - a.own || b.total - a.total);
+  return sums;
+}
+
+// Own and total of each line of a function, of each type.
+function sumLines(func) {
+  const { lines, types } = data, found = [];
+  for (let at = 0; at < lines.length;) {
+    const line = lines[at + 1], first = at + 2, bare = line < 0;
+    at = first + (bare ? 1 : 2) * types.length;
+    if (lines[first - 2] === func)
+      found.push([Math.abs(line), types.map((_, type) => ({ own: bare ? 0 : lines[first + types.length + type], total: lines[first + type] }))]);
+  }
+  return found;
+}
+
+const signed = value => (value > 0 ? "+" : "") + formatValue(value, unit());
+
+// Rows of [what, sum of now, sum before]; those that took or changed most first. `fill` adds the cells of what it is.
+function fillSums(id, rows, fill) {
+  const table = element(id), diff = data.base !== null, all = total(0);
+  const size = ([, now, before], part) => diff ? Math.abs(now[part] - before[part]) : now[part];
+  const cellsOf = (now, before) => diff
+    ? [signed(now.own - before.own), formatValue(before.own, unit()), formatValue(now.own, unit()), signed(now.total - before.total)]
+    : [formatValue(now.own, unit()), percent(now.own, all), formatValue(now.total, unit()), percent(now.total, all)];
+  const heads = diff ? ["change", "before", "after", "in total"] : ["own", "%", "total", "%"];
+  heads.forEach((text, i) => table.tHead.rows[0].cells[i].textContent = text);
+  rows = rows.filter(row => size(row, "own") || size(row, "total"));
+  rows.sort((a, b) => size(b, "own") - size(a, "own") || size(b, "total") - size(a, "total"));
+  table.tBodies[0].replaceChildren(...rows.slice(0, TOP).map(([what, now, before]) => {
+    const row = document.createElement("tr");
+    for (const text of cellsOf(now, before)) row.insertCell().textContent = text;
+    fill(row, what);
+    return row;
+  }));
 }
 
 function drawTop() {
-  const all = total(0);
-  element("top").tBodies[0].replaceChildren(...sumFunctions().slice(0, TOP).map(({ func, own, total: sum }) => {
-    const row = document.createElement("tr"), button = document.createElement("button");
-    for (const text of [formatValue(own, unit()), percent(own, all), formatValue(sum, unit()), percent(sum, all)])
-      row.insertCell().textContent = text;
+  const now = sumFunctions(state.type), before = data.base === null ? [] : sumFunctions(data.base);
+  element("top-title").textContent = data.base === null ? "Functions that took most" : "Functions that changed most";
+  fillSums("top", now.map((sum, func) => [func, sum, before[func]]).slice(1), (row, func) => {
+    const button = document.createElement("button");
     button.type = "button";
     button.textContent = data.functions[func][0];
     button.addEventListener("click", () => {
       element("search").value = data.functions[func][0];
       search(data.functions[func][0]);
-      element("search").scrollIntoView({ block: "center" });
+      showLines(func);
+      element("lines-title").scrollIntoView({ block: "center" });
     });
     row.insertCell().append(button);
     row.insertCell().textContent = placeOf(func);
-    return row;
-  }));
+  });
+}
+
+// The lines of a function, wherever it was called; 0: none are shown.
+function showLines(func) {
+  state.lines = func;
+  element("of-function").hidden = !func;
+  element("lines-title").textContent = `Lines of ${data.functions[func][0]} (${data.functions[func][1]})`;
+  fillSums("lines", sumLines(func).map(([line, sums]) => [line, sums[state.type], sums[data.base]]),
+    (row, line) => row.insertCell().textContent = line);
 }
 
 function legend() {
@@ -316,6 +359,7 @@ function choose(type) {
   element("about").textContent = parts.join(" · ");
   search(element("search").value);
   drawTop();
+  showLines(state.lines);
   tell(state.active);
 }
 
@@ -357,7 +401,7 @@ function setUp() {
 
 // What was chosen before stays, as far as the new data has it; zooms to where the path leads.
 function showFlame(next, path = "") {
-  const first = !data, chosen = first ? "" : data.types[state.type][0];
+  const first = !data, chosen = first ? "" : data.types[state.type][0], lines = first ? [] : data.functions[state.lines];
   data = next;
   tree = readTree(data.nodes, data.types);
   element("value").replaceChildren();
@@ -368,6 +412,8 @@ function showFlame(next, path = "") {
   state.type = type < 0 ? data.type : type;
   element("value").value = state.type;
   state.zoom = state.active = followPath(path);
+  state.lines = data.functions.findIndex(func => func.every((part, i) => part === lines[i]));
+  if (state.lines <= 0) state.lines = tree.func[state.zoom];
   paint();
   choose(state.type);
   if (first) setUp();

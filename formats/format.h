@@ -66,7 +66,7 @@ const struct format *format_at(size_t index);
 /*
  * Appends the data of a flame graph, as members of a JSON object without the braces; flame.c
  * says which. Over `nodes_max` nodes the smallest are left out, and their values given to their
- * callers.
+ * callers; lines are a quarter as many at most.
  *
  * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).
  */

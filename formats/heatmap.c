@@ -305,8 +305,8 @@ static enum pprof_rc sum_lines_and_files(struct heatmap *h)
 
     if (!number_files(h) || !number_places(h))
         return PPROF_NOMEM;
-    places = (struct sums_places){h->places, h->place_count};
-    files = (struct sums_places){h->file_lines, h->file_count};
+    places = (struct sums_places){h->places, h->place_count, false};
+    files = (struct sums_places){h->file_lines, h->file_count, true};
     rc = sums_new(h->stacks, h->view->type, &places, &h->by_place);
     if (rc == PPROF_OK)
         rc = sums_new(h->stacks, h->view->type, &files, &h->by_file);

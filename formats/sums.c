@@ -83,7 +83,7 @@ static void add_row_sums(struct adder *a, size_t number)
         add_share_once(&a->sums->functions[function], &part, a->seen_function[function] == mark);
         add_share_once(&a->sums->places[place], &part, a->seen_place[place] == mark);
         a->seen_function[function] = a->seen_place[place] = mark;
-        if (i + 1 < row->depth)
+        if (i + 1 < row->depth && !a->places.without_calls)
             a->calls[a->call_count++] =
                 (struct call){place_of(a, row->lines[i + 1]), function, mark, i == 0};
     }
@@ -127,11 +127,12 @@ static bool add_call_sums(struct adder *a)
     return true;
 }
 
-static size_t count_calls(const struct pprof_stacks *stacks)
+static size_t count_calls(const struct adder *a)
 {
+    const struct pprof_stacks *stacks = a->stacks;
     size_t i, count = 0;
 
-    for (i = 0; i < stacks->row_count; i++)
+    for (i = 0; i < stacks->row_count && !a->places.without_calls; i++)
         count += stacks->rows[i].depth ? stacks->rows[i].depth - 1 : 0;
     return count;
 }
@@ -143,7 +144,7 @@ static bool add_all_row_sums(struct adder *a)
     a->sums->places = calloc(a->places.count + 1, sizeof(*a->sums->places));
     a->seen_function = calloc(a->stacks->function_count, sizeof(*a->seen_function));
     a->seen_place = calloc(a->places.count + 1, sizeof(*a->seen_place));
-    a->calls = calloc(count_calls(a->stacks) + 1, sizeof(*a->calls));
+    a->calls = calloc(count_calls(a) + 1, sizeof(*a->calls));
     if (!a->sums->functions || !a->sums->places || !a->seen_function || !a->seen_place || !a->calls)
         return false;
     for (size_t i = 0; i < a->stacks->row_count; i++)
@@ -161,7 +162,7 @@ enum pprof_rc sums_new(const struct pprof_stacks *stacks, size_t type,
     a.sums = calloc(1, sizeof(*a.sums));
     if (!a.sums)
         return PPROF_NOMEM;
-    a.places = places ? *places : (struct sums_places){NULL, stacks->function_count};
+    a.places = places ? *places : (struct sums_places){NULL, stacks->function_count, false};
     good = add_all_row_sums(&a);
     free(a.seen_function);
     free(a.seen_place);

@@ -33,6 +33,7 @@ struct sums {
 struct sums_places {
     const uint32_t *of_line; /* the place of each line; NULL: its function */
     size_t count;            /* places */
+    bool without_calls;      /* none are added up, which is most of the cost */
 };
 
 /*

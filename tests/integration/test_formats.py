@@ -387,10 +387,11 @@ def test_a_browser_shows_the_pages(write):
         box.click();
         const zoomed = [...document.querySelectorAll("#graph div:not(.above)")].find(box => box.textContent === "burn");
         const after = zoomed.getBoundingClientRect().width, whole = document.getElementById("graph").clientWidth;
+        const lines = [...document.querySelectorAll("#lines tbody tr")].map(row => Number(row.cells[4].textContent));
         document.getElementById("reset").click();
         const boxes = document.querySelectorAll("#graph div").length;
         document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true}));
-        return {found, before, after, whole, boxes, focus: document.activeElement.getAttribute("aria-level"),
+        return {found, lines, before, after, whole, boxes, focus: document.activeElement.getAttribute("aria-level"),
                 rows: document.querySelectorAll("#top tbody tr").length};
     """)
     heat = chromium.run(write("heatmap", "--source", "/"), r"""
@@ -413,6 +414,7 @@ def test_a_browser_shows_the_pages(write):
 
     assert re.match(r"\d+ functions found: \d", flame["found"])
     assert flame["before"] < flame["after"] and abs(flame["after"] - flame["whole"]) < 2
+    assert flame["lines"] and all(line > 1 for line in flame["lines"]), flame
     assert flame["boxes"] > 20 and flame["rows"] > 2 and flame["focus"] == "2"
     assert heat["files"] > 0 and "callers of" in heat["calls"]
     assert re.match(r"line \d+: own [0-9.]+ %, total [1-9]", heat["label"]) and heat["own"] < heat["total"], heat

@@ -427,6 +427,35 @@ def test_a_click_on_a_heading_sorts(shop, tab):
     assert tab.problems == []
 
 
+@pytest.mark.long
+@needs_chromium
+def test_it_shows_which_line(shop, tab):
+    """Which line of the function that takes most is it? That of the loop's body, as the program is written."""
+    _, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 4, "profiles are kept", 0.3)
+    open_shop(tab, port)
+    tab.run("document.getElementById('follow').click()")
+    top = "[...document.querySelectorAll('#top tbody button')].find(button => button.textContent === 'brew')"
+    tab.wait("!!" + top, "brew is in the table")
+    assert tab.run("document.getElementById('of-function').hidden")
+    tab.run(top + ".click()")
+    assert re.match(r"Lines of brew \(.*/desk_brew\.py\)$", tab.run(TEXT % "lines-title"))
+    rows = tab.run("[...document.querySelectorAll('#lines tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+    body = 1 + pages.PROGRAM.split("\n").index("        sum(range(1000))")
+    assert [int(row[4]) for row in rows][0] == body and len(rows) <= 4, rows
+    brew = tab.run("[...(%s).closest('tr').cells].map(cell => parseFloat(cell.textContent))" % top)
+    assert sum(float(row[1].split()[0]) for row in rows) == pytest.approx(brew[1], abs=0.05), "own of all lines is own of the function"
+
+    tab.run("document.getElementById('reset').focus()")
+    tab.key("Escape")
+    assert tab.run("document.getElementById('of-function').hidden")
+    tab.run("(%s).click()" % (BOX % "bake"))
+    assert tab.run(TEXT % "lines-title").startswith("Lines of bake (")
+    change(tab, "compare", "before")
+    tab.wait("/against|no profiles/.test(document.getElementById('about').textContent + document.getElementById('nothing').textContent)", "it is compared")
+    assert [one for one in tab.problems if "404" not in one] == []
+
+
 CLICK = "[...document.querySelectorAll('#targets tbody button')].find(button => button.getAttribute('aria-label') === '%s').click()"
 TEXT = "document.getElementById('%s').textContent"
 COLOUR = "getComputedStyle(%s).backgroundColor"

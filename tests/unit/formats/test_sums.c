@@ -77,7 +77,7 @@ static void places_can_be_anything_that_lines_belong_to(void **state)
     for (i = 1; i < stacks->line_count; i++)
         places[i] = stacks->lines[i].line == 4 ? 1 : 0;
 
-    assert_int_equal(sums_new(stacks, 2, &(struct sums_places){places, 2}, &sums), PPROF_OK);
+    assert_int_equal(sums_new(stacks, 2, &(struct sums_places){places, 2, false}, &sums), PPROF_OK);
     assert_sum(&sums->places[0], 7, 7, 1);
     assert_sum(&sums->places[1], 0, 7, 1);
     assert_sum(&call_of(sums, 1, format_function(stacks, "f"))->sum, 0, 7, 1);

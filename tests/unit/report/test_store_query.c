@@ -113,6 +113,8 @@ static void adds_a_range_up_to_a_flame_graph(void **state)
     assert_true(has(&out, "{\"after\":{\"files\":2,\"read\":2,\"recorded_ms\":61},"));
     assert_true(has(&out, "\"title\":\"shop\","));
     assert_true(has(&out, "\"type\":1,\"base\":null,"));
+    assert_true(has(&out, "\"lines\":[1,-40,4,40000000,30000000,"
+                          "2,12,4,40000000,30000000,4,40000000,30000000],\n"));
     assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000]}\n");
 }
 
@@ -223,6 +225,7 @@ static void leaves_out_the_smallest_nodes(void **state)
     buf_init(&out, ANSWER_MAX);
     assert_int_equal(format_flame_data(&view, 3, &out), PPROF_OK);
     assert_false(has(&out, "small"));
+    assert_true(has(&out, "\"lines\":[],"));
     assert_answer(&out, "\"nodes\":[0,-1,1,2,1,5,5,2,1,1000,1000000000,1000000000]");
     buf_init(&out, ANSWER_MAX);
     assert_int_equal(format_flame_data(&view, 4, &out), PPROF_OK);
