@@ -276,16 +276,19 @@ function keepAddress() {
   history.replaceState(null, "", "#" + encodeURIComponent(view.service) + (String(words) ? "?" + words : ""));
 }
 
+// A range to the millisecond, in a window that has room for it.
+function chooseExact(exact) {
+  const windows = [...element("window").options].filter(option => option.value === "0" || Date.now() - exact[0] <= 1000 * option.value);
+  view.exact = exact;
+  if (!windows.some(option => option.selected)) element("window").value = windows[0].value;
+  element("follow").checked = false;
+}
+
 // Gives the service.
 function takeAddress() {
   const [service, text] = location.hash.slice(1).split("?"), words = new URLSearchParams(text);
   const exact = ["from", "to"].map(name => Date.parse(words.get(name)));
-  if (exact[0] < exact[1]) {
-    const windows = [...element("window").options].filter(option => option.value === "0" || Date.now() - exact[0] <= 1000 * option.value);
-    view.exact = exact;
-    element("window").value = windows[0].value;
-    element("follow").checked = false;
-  }
+  if (exact[0] < exact[1]) chooseExact(exact);
   view.what = words.get("value") || "";
   view.zoom = words.get("zoom") || "";
   element("search").value = words.get("search") || "";
@@ -300,6 +303,10 @@ function drawRange() {
   element("to").value = view.ends[1];
   element("from").setAttribute("aria-valuetext", clock(from));
   element("to").setAttribute("aria-valuetext", clock(to));
+  Object.entries({ since: from, until: to }).forEach(([id, ms]) => {
+    const field = element(id), local = ms - 60000 * new Date(ms).getTimezoneOffset();
+    if (field !== document.activeElement) field.value = new Date(local).toISOString().slice(0, 19);
+  });
   const box = element("line").querySelector(".range");
   if (!box) return;
   box.setAttribute("x", view.ends[0]);
@@ -575,7 +582,16 @@ function setUpLine() {
   }
 }
 
+// Times as they are typed in, of this browser's zone.
+function chooseTimes() {
+  const exact = ["since", "until"].map(id => Date.parse(element(id).value));
+  if (!(exact[0] < exact[1])) return;
+  chooseExact(exact);
+  guard(loadLine());
+}
+
 function setUpChoices() {
+  for (const id of ["since", "until"]) element(id).addEventListener("change", chooseTimes);
   element("window").addEventListener("change", () => {
     view.exact = null;
     view.ends = [0, 1000];

@@ -456,6 +456,58 @@ def test_it_shows_which_line(shop, tab):
     assert [one for one in tab.problems if "404" not in one] == []
 
 
+SLOWER = """
+import os, sys, time
+def spend(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+def cook():
+    spend(0.02 if os.path.exists(sys.argv[1]) else 0.004)
+def serve():
+    spend(0.008)
+print("{}", flush=True)
+while True:
+    cook()
+    serve()
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.long
+@needs_chromium
+def test_it_shows_what_got_slower_since_a_time(agent, start, tmp_path, tab):
+    """What got slower since then? The time is typed in, and compared with the time before: first in the table, with a plus."""
+    port, script, slow = pages.free_port(), tmp_path / "desk_slower.py", tmp_path / "slow"
+    script.write_text(SLOWER)
+    target = start(pages.PYTHON, str(script), str(slow))
+    target.read_json()
+    run = agent(pages.ini_of(tmp_path, "127.0.0.1:%d" % port))
+    run.wait_for([target.pid])
+    live.wait_until(lambda: kept(port) >= 5, "profiles of before", 0.3)
+    since, before = int(time.time()) + 1, kept(port)
+    time.sleep(max(0, since - time.time()))
+    slow.touch()
+    live.wait_until(lambda: kept(port) >= before + 5, "profiles of after", 0.3)
+
+    open_shop(tab, port)
+    tab.run("""(ms => {
+      const field = document.getElementById("since");
+      field.value = new Date(ms - 60000 * new Date(ms).getTimezoneOffset()).toISOString().slice(0, 19);
+      field.dispatchEvent(new Event("change"));
+    })(%d)""" % (1000 * since))
+    change(tab, "compare", "before")
+    tab.wait("document.getElementById('about').textContent.includes('against')", "a difference")
+    rows = tab.run("[...document.querySelectorAll('#top tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+    heads = tab.run("[...document.querySelectorAll('#top th')].map(cell => cell.textContent)")
+    assert heads[:4] == ["change", "before", "after", "in total"] and tab.run(TEXT % "top-title") == "Functions that changed most"
+    changes = {row[4]: row for row in rows}
+    assert rows[0][4] == "spend" and rows[0][0].startswith("+"), rows
+    assert changes["cook"][3].startswith("+") and changes["serve"][3].startswith("-"), rows
+    assert time.strftime("from=%Y-%m-%dT%H%%3A%M%%3A%S", time.gmtime(since)) in tab.run("location.hash")
+    assert tab.problems == []
+
+
 CLICK = "[...document.querySelectorAll('#targets tbody button')].find(button => button.getAttribute('aria-label') === '%s').click()"
 TEXT = "document.getElementById('%s').textContent"
 COLOUR = "getComputedStyle(%s).backgroundColor"
