@@ -153,18 +153,34 @@ static enum pprof_rc fit_label(struct merger *m, struct pprof_label *label)
     return label->str ? PPROF_OK : PPROF_NOMEM;
 }
 
+/* True if a row has a label that a rule asks for. */
+static bool has_label(const struct pprof_label *labels, size_t count,
+                      const struct pprof_label *wanted)
+{
+    char number[24];
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(labels[i].key, wanted->key) != 0)
+            continue;
+        (void)snprintf(number, sizeof(number), "%" PRId64, labels[i].num);
+        if (wanted->str ? strcmp(labels[i].str ? labels[i].str : number, wanted->str) == 0
+                        : !labels[i].str && labels[i].num == wanted->num)
+            return true;
+    }
+    return false;
+}
+
 /* The labels of a row as it is merged; false: the rule leaves it out. */
 static bool lend_labels(const struct merger *m, const struct row_key *key, size_t *count,
                         struct pprof_label labels[PPROF_LABELS_MAX])
 {
     const struct pprof_rule *rule = &m->rule;
-    bool wanted = !rule->key;
+    bool wanted = true;
 
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < *count; i++)
         lend_label(m->from, &key->labels[i], &labels[i]);
-        wanted = wanted || (!labels[i].str && labels[i].num == rule->num &&
-                            strcmp(labels[i].key, rule->key) == 0);
-    }
+    for (size_t i = 0; wanted && i < rule->with_count; i++)
+        wanted = has_label(labels, *count, &rule->with[i]);
     if (rule->extra[0] && *count < PPROF_LABELS_MAX)
         labels[(*count)++] = (struct pprof_label){.key = rule->extra[0], .str = rule->extra[1]};
     return wanted;

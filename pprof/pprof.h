@@ -120,9 +120,10 @@ MUST_CHECK enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *fro
 
 /* Which rows are merged, and how. All zero: as pprof_merge. Borrowed. */
 struct pprof_rule {
-    bool subtract;        /* takes the values off instead; rows that become 0 are not encoded */
-    const char *key;      /* only rows that have the label `key` = `num`; NULL: all */
-    int64_t num;          /* of that label */
+    bool subtract; /* takes the values off instead; rows that become 0 are not encoded */
+    const struct pprof_label *with; /* only rows that have all of these: a text stands for a number,
+                                     * too, and units are not looked at */
+    size_t with_count;
     const char *extra[2]; /* a label of text that all of them get; {NULL}: none */
 };
 

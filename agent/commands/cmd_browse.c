@@ -5,13 +5,13 @@
  * that files of others are parsed by a process that has next to no rights.
  *
  *   browse services STORE
- *   browse timeline STORE FOLDER FROM TO PID
- *   browse graph STORE FOLDER FROM TO PID [TYPE]
- *   browse profile STORE FOLDER FROM TO PID [TYPE]
- *   browse difference STORE FOLDER FROM TO PID TYPE BEFORE_FROM BEFORE_TO
+ *   browse timeline STORE FOLDER FROM TO PID LABEL
+ *   browse graph STORE FOLDER FROM TO PID LABEL [TYPE]
+ *   browse profile STORE FOLDER FROM TO PID LABEL [TYPE]
+ *   browse difference STORE FOLDER FROM TO PID LABEL TYPE BEFORE_FROM BEFORE_TO
  *
- * PID is 0 for all processes. Times are UTC in milliseconds. It prints JSON, of
- * `profile` a pprof file; or, and fails, why it cannot.
+ * PID is 0 for all processes, LABEL is KEY=TEXT or "" for all. Times are UTC in milliseconds. It
+ * prints JSON, of `profile` a pprof file; or, and fails, why it cannot.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #include "agent/host/clock.h"
 #include "agent/report/store_query.h"
 
-enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 6, BEFORE_WORDS = 9 };
+enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 7, BEFORE_WORDS = 10 };
 
 /* Below what the server waits, so that there is an answer of what was read by then. */
 #define READING_NS (6 * NS_PER_S)
@@ -39,6 +39,18 @@ static bool parse_bounded_number(const char *text, int64_t *out)
            *out <= INT64_MAX / (int64_t)NS_PER_MS;
 }
 
+/* Cuts KEY=TEXT apart in place. */
+static bool parse_label(char *text, struct pprof_label *out)
+{
+    char *value = strchr(text, '=');
+
+    if (!value)
+        return !*text;
+    *value++ = '\0';
+    *out = (struct pprof_label){.key = text, .str = value};
+    return true;
+}
+
 /* The words behind the command's name. */
 static bool browse(int count, char **words, struct buf *out, struct err *err)
 {
@@ -50,23 +62,23 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
     err_set(err, "browse takes other words");
     if (count < RANGE_WORDS || !parse_bounded_number(words[3], &range.from_ms) ||
         !parse_bounded_number(words[4], &range.to_ms) ||
-        !parse_bounded_number(words[5], &range.pid))
+        !parse_bounded_number(words[5], &range.pid) || !parse_label(words[6], &range.label))
         return false;
     range.store = words[1];
     range.folder = words[2];
     if (strcmp(words[0], "timeline") == 0 && count == RANGE_WORDS)
         return store_query_timeline(&range, out, err);
     if (strcmp(words[0], "graph") == 0 && count <= RANGE_WORDS + 1)
-        return store_query_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
+        return store_query_graph(&range, count > RANGE_WORDS ? words[7] : NULL, out, err);
     if (strcmp(words[0], "profile") == 0 && count <= RANGE_WORDS + 1)
-        return store_query_profile(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
+        return store_query_profile(&range, count > RANGE_WORDS ? words[7] : NULL, out, err);
     before = range;
     before.deadline_ns = deadline_ns - READING_NS / 2;
     if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||
-        !parse_bounded_number(words[7], &before.from_ms) ||
-        !parse_bounded_number(words[8], &before.to_ms))
+        !parse_bounded_number(words[8], &before.from_ms) ||
+        !parse_bounded_number(words[9], &before.to_ms))
         return false;
-    return store_query_difference(&before, &range, words[6], out, err);
+    return store_query_difference(&before, &range, words[7], out, err);
 }
 
 /*

@@ -30,6 +30,31 @@ size_t store_query_index_of_turn(size_t turn, size_t count)
     return index;
 }
 
+size_t store_query_labels(const struct store_query *query,
+                          struct pprof_label out[REPORT_LABELS_MAX])
+{
+    size_t count = 0;
+
+    if (query->pid)
+        out[count++] = (struct pprof_label){.key = "pid", .num = query->pid};
+    if (query->label.key)
+        out[count++] = query->label;
+    return count;
+}
+
+/* Says of what there is nothing in profiles that are there. */
+static void say_nothing_of(const struct store_query *query, struct err *err)
+{
+    if (query->label.key)
+        err_set(err, "there is no profile with the label %.60s = %.100s",
+                query->label.key, query->label.str);
+    else
+        err_set(err,
+                "there is no profile of process %" PRId64
+                ": it was not sampled, or [target] split = none",
+                query->pid);
+}
+
 /* Adds up what a range has. False: there is nothing of it, `err` says why. */
 static bool sum_up(const struct store_query *query, struct report_sum *sum, struct buf *out,
                    struct err *err)
@@ -40,7 +65,7 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
                                       &files, err);
 
     sum->max_bytes = STORE_QUERY_BYTES_MAX;
-    sum->pid = query->pid;
+    sum->with_count = store_query_labels(query, sum->with);
     count = files.count < STORE_QUERY_FILES_MAX ? files.count : STORE_QUERY_FILES_MAX;
     for (i = 0; good && i < count && clock_mono_ns() < query->deadline_ns; i++)
         if (!report_sum_add(
@@ -49,13 +74,10 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
     buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu,\"recorded_ms\":%" PRId64 "}", files.count,
                 sum->file_count, report_sum_recorded(sum) / (int64_t)NS_PER_MS);
     report_files_finish(&files);
-    if (good && sum->profile && (!query->pid || pprof_row_count(sum->profile) > 0))
+    if (good && sum->profile && (sum->with_count == 0 || pprof_row_count(sum->profile) > 0))
         return true;
     if (good && sum->profile)
-        err_set(err,
-                "there is no profile of process %" PRId64
-                ": it was not sampled, or [target] split = none",
-                query->pid);
+        say_nothing_of(query, err);
     else if (good && sum->other.size > 0)
         err_set(err, "%s", buf_text(&sum->other));
     else if (good)

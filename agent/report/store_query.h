@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/report/sum.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -30,6 +31,7 @@ struct store_query {
     const char *store, *folder; /* the folder as store_query_services names it */
     int64_t from_ms, to_ms;     /* UTC: those that began from from_ms on and before to_ms */
     int64_t pid;                /* only samples of this process; 0: of all */
+    struct pprof_label label;   /* only samples with this label; key NULL: all */
     uint64_t deadline_ns;       /* monotonic: none is read after it */
 };
 
@@ -38,6 +40,10 @@ struct store_query {
  * N turns no more than 2 * count / N unread ones are neighbours.
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
+
+/* The labels that rows must have for a query. Lends them while the query lives. */
+size_t store_query_labels(const struct store_query *query,
+                          struct pprof_label out[REPORT_LABELS_MAX]);
 
 /* The folders of a store: service, number and bytes of profiles, first and last start. */
 MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);

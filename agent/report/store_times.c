@@ -124,21 +124,21 @@ static void add_point(struct line *line, const struct pprof_decoded *file,
     buf_add_str(line->out, "]");
 }
 
-/* The same of one process. */
-static void add_own_point(struct line *line, const struct pprof_decoded *file, int64_t pid)
+/* The same of what has labels. */
+static void add_labelled_point(struct line *line, const struct pprof_decoded *file,
+                               const struct pprof_rule *rule)
 {
-    const struct pprof_rule rule = {.key = "pid", .num = pid};
     struct pprof *own;
 
     if (pprof_new(file->types, file->type_count, STORE_QUERY_BYTES_MAX, &own) != PPROF_OK)
         return;
-    if (pprof_merge_by(own, file->profile, &rule) == PPROF_OK)
+    if (pprof_merge_by(own, file->profile, rule) == PPROF_OK)
         add_point(line, file, own);
     pprof_free(own);
 }
 
 /* One that cannot be read, or is gone, is left out. */
-static void add_file(struct line *line, const char *path, int64_t pid)
+static void add_file(struct line *line, const char *path, const struct pprof_rule *rule)
 {
     struct pprof_decoded file;
     struct err err;
@@ -147,8 +147,8 @@ static void add_file(struct line *line, const char *path, int64_t pid)
     buf_init(&bytes, FILE_BYTES_MAX);
     if (report_read(path, &bytes, NULL, &err) &&
         pprof_decode(bytes.data, bytes.size, STORE_QUERY_BYTES_MAX, &file, &err) == PPROF_OK) {
-        if (pid)
-            add_own_point(line, &file, pid);
+        if (rule->with_count)
+            add_labelled_point(line, &file, rule);
         else
             add_point(line, &file, file.profile);
         pprof_free(file.profile);
@@ -160,6 +160,8 @@ bool store_query_timeline(const struct store_query *query, struct buf *out, stru
 {
     struct line line = {.out = out};
     struct report_files files = {0};
+    struct pprof_label with[REPORT_LABELS_MAX];
+    const struct pprof_rule rule = {.with = with, .with_count = store_query_labels(query, with)};
     size_t i, count, read = 0;
 
     if (!report_files_of_range(query->store, query->folder, query->from_ms, query->to_ms, &files,
@@ -169,7 +171,7 @@ bool store_query_timeline(const struct store_query *query, struct buf *out, stru
     buf_add_fmt(out, "{\"files\":%zu,\"points\":[", files.count);
     for (i = 0; i < count && clock_mono_ns() < query->deadline_ns; i++, read++)
         add_file(&line, files.paths[store_query_index_of_turn(i, count) * files.count / count],
-                 query->pid);
+                 &rule);
     buf_add_fmt(out, "],\"read\":%zu,\"types\":[", read);
     for (i = 0; i < line.type_count; i++) {
         escape_json(out, i ? ",[" : "[", line.names[i][0]);

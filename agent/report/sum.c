@@ -152,7 +152,7 @@ static bool has_chosen(const struct report_sum *sum, const struct pprof_decoded 
 static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
                                  const struct pprof_decoded *file)
 {
-    const struct pprof_rule rule = {.key = sum->pid ? "pid" : NULL, .num = sum->pid};
+    const struct pprof_rule rule = {.with = sum->with, .with_count = sum->with_count};
     enum pprof_rc rc = PPROF_OK;
 
     if (!sum->profile)

@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "pprof/pprof.h"
 
+enum { REPORT_LABELS_MAX = 2 };
+
 /* From when to when a file was recorded, UTC. */
 struct report_span {
     int64_t begin_ns, end_ns;
@@ -21,8 +23,9 @@ struct report_sum {
     const char *wanted;    /* borrowed: the value that counts; NULL: cpu, or else what there is */
     struct pprof *profile; /* owned; NULL: no file had the wanted value yet */
     size_t max_bytes;      /* that the sum may take, and each file */
-    int64_t pid;           /* only what has this label; 0: all */
-    size_t type;           /* the place of that value in the profile */
+    struct pprof_label with[REPORT_LABELS_MAX]; /* borrowed: only what has these labels */
+    size_t with_count;
+    size_t type; /* the place of that value in the profile */
     struct pprof_type chosen;
     size_t file_count;
     bool is_others;            /* a file belongs to another user than ours */

@@ -144,12 +144,13 @@ static void add_service_to_job(struct on_demand *on_demand, struct on_demand_job
                                const struct service *service, bool subtract)
 {
     const struct burst *resolve_target = &job->selection;
+    const struct pprof_label process = {.key = "pid", .num = resolve_target->id.pid};
     struct pprof_rule rule = {.subtract = subtract};
     enum pprof_rc rc;
 
     if (resolve_target->id.pid) {
-        rule.key = "pid";
-        rule.num = resolve_target->id.pid;
+        rule.with = &process;
+        rule.with_count = 1;
     } else if (resolve_target->service[0] == '\0') {
         rule.extra[0] = "service";
         rule.extra[1] = service->name;

@@ -4,6 +4,7 @@ const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECON
 
 const view = {
   service: null,              // by name
+  label: "",                  // KEY=TEXT: what the time line and the flame graph have with it alone; "": all
   only: 0,                    // the process that the time line and the flame graph are of; 0: all
   span: [0, 0],               // the time line's whole time, UTC in milliseconds
   ends: [0, 1000],            // what is chosen of it, in thousandths
@@ -178,7 +179,7 @@ function drawServices() {
     const targets = targetsOf(name), folder = folderOf(name);
     const button = cellButton(row, 0, name, null, () => {
       view.exact = null;
-      view.zoom = "";
+      view.zoom = view.label = "";
       chooseService(name);
     });
     button.setAttribute("aria-current", String(name === view.service));
@@ -271,6 +272,7 @@ function keepAddress() {
   if (!element("follow").checked) Object.entries({ from, to }).forEach(([name, ms]) => words.set(name, new Date(ms).toISOString()));
   if (what && what !== "cpu") words.set("value", what);
   if (search) words.set("search", search);
+  if (view.label) words.set("label", view.label);
   if (view.zoom && view.zoom.length <= ZOOM_MAX) words.set("zoom", view.zoom);
   if (element("compare").value === "before") words.set("compare", "before");
   history.replaceState(null, "", "#" + encodeURIComponent(view.service) + (String(words) ? "?" + words : ""));
@@ -291,6 +293,7 @@ function takeAddress() {
   if (exact[0] < exact[1]) chooseExact(exact);
   view.what = words.get("value") || "";
   view.zoom = words.get("zoom") || "";
+  view.label = words.get("label") || "";
   element("search").value = words.get("search") || "";
   element("compare").value = words.get("compare") === "before" ? "before" : "";
   return decodeURIComponent(service);
@@ -347,6 +350,16 @@ function fillValues(types) {
   view.what = "";
 }
 
+// The labels of all that is in a range: of what has one alone there are no others.
+function fillLabels(labels) {
+  const select = element("label"), texts = labels.map(([key, text]) => `${key}=${text}`).sort();
+  if (view.label && [...select.options].some(option => option.value === view.label)) return;
+  if (view.label && !texts.includes(view.label)) texts.push(view.label);
+  select.replaceChildren(new Option("all", ""), ...texts.map(text => new Option(text.replace("=", ": "), text)));
+  select.value = view.label;
+  element("by-label").hidden = !texts.length;
+}
+
 function chooseSpan(folder) {
   const seconds = Number(element("window").value);
   view.span = [seconds ? Date.now() - seconds * 1000 : folder.first_ms, Math.max(Date.now(), folder.last_ms + 1)];
@@ -356,7 +369,8 @@ function chooseSpan(folder) {
   }
 }
 
-const whom = folder => ({ service: folder.folder, ...(view.only ? { pid: view.only } : {}) });
+const whom = folder => ({ service: folder.folder, ...(view.only ? { pid: view.only } : {}), ...(view.label ? { label: view.label } : {}) });
+const aboutWhom = before => (view.only ? `${before}process ${view.only}` : "") + (view.label ? before + view.label.replace("=", ": ") : "");
 
 async function loadLine() {
   const service = view.service, folder = folderOf(service);
@@ -367,7 +381,7 @@ async function loadLine() {
     return;
   }
   chooseSpan(folder);
-  const only = view.only, wanted = () => service === view.service && only === view.only;
+  const { only, label } = view, wanted = () => service === view.service && only === view.only && label === view.label;
   const line = await askStore("timeline", { ...whom(folder), from: view.span[0], to: view.span[1] }, wanted);
   if (!line || !wanted()) return;
   line.points.sort((a, b) => a[0] - b[0]);
@@ -432,7 +446,9 @@ async function loadGraph() {
   element("drawn").setAttribute("aria-busy", "true");
   try {
     const graph = await askStore("graph", words, () => turn === view.turn);
-    if (graph && turn === view.turn) show(graph, (view.only ? ` · process ${view.only}` : "") + (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph) + aboutRecorded(graph, [from, to], other));
+    if (!graph || turn !== view.turn) return;
+    fillLabels(graph.labels);
+    show(graph, aboutWhom(" · ") + (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph) + aboutRecorded(graph, [from, to], other));
   } catch (error) {
     if (turn === view.turn) showNothing(error.message);
   }
@@ -526,14 +542,20 @@ function guard(promise) {
   return promise.catch(error => trouble(error.message));
 }
 
-function showOnly(pid) {
+function showOnly(pid, label) {
   view.only = pid;
+  view.label = label;
   element("all").hidden = !pid;
-  document.querySelectorAll(".only").forEach(part => setText(part, pid ? `, process ${pid}` : ""));
+  document.querySelectorAll(".only").forEach(part => setText(part, aboutWhom(", ")));
+}
+
+function chooseLabel(label) {
+  showOnly(view.only, label);
+  guard(loadLine());
 }
 
 function chooseProcess(pid) {
-  showOnly(view.only === pid ? 0 : pid);
+  showOnly(view.only === pid ? 0 : pid, view.label);
   drawTargets();
   guard(loadLine());
 }
@@ -541,7 +563,8 @@ function chooseProcess(pid) {
 function chooseService(name) {
   view.service = name;
   view.pid = 0;
-  showOnly(0);
+  fillLabels([]);
+  showOnly(0, view.label);
   view.ends = [0, 1000];
   element("threads").hidden = true;
   element("chosen").hidden = false;
@@ -605,6 +628,7 @@ function setUpChoices() {
     chooseProcess(0);
     element("whole").focus(); // the button is gone
   });
+  element("label").addEventListener("change", event => chooseLabel(event.target.value));
   element("what").addEventListener("change", () => {
     if (view.line) drawLine();
     if (element("compare").value) loadGraph();

@@ -86,13 +86,29 @@ static bool read_pid(const struct web_words *words, int64_t *out, struct err *er
     return false;
 }
 
+static bool read_label(const struct web_words *words, char out[WEB_LABEL_SIZE], struct err *err)
+{
+    const char *text = words->get(words->ctx, "label");
+
+    out[0] = '\0';
+    if (!text)
+        return true;
+    if (strlen(text) < WEB_LABEL_SIZE && text[0] != '=' && strchr(text, '=')) {
+        (void)snprintf(out, WEB_LABEL_SIZE, "%s", text);
+        return true;
+    }
+    err_set(err, "label=%.40s: is to be KEY=TEXT, of less than %d bytes", text, WEB_LABEL_SIZE);
+    return false;
+}
+
 bool web_query_read(const struct web_words *words, struct web_query *out, struct err *err)
 {
     static const char *const now[] = {"from", "to"}, *const before[] = {"before_from", "before_to"};
 
     *out = (struct web_query){.compares = false};
     if (!read_service(words, out->service, err) || !read_pid(words, &out->pid, err) ||
-        !read_type(words, out->type, err) || !read_range(words, now, &out->range, err))
+        !read_label(words, out->label, err) || !read_type(words, out->type, err) ||
+        !read_range(words, now, &out->range, err))
         return false;
     out->compares = words->get(words->ctx, before[0]) || words->get(words->ctx, before[1]);
     return !out->compares || read_range(words, before, &out->before, err);
@@ -104,16 +120,22 @@ void web_query_command(const char *store, const char *what, const struct web_que
     const int64_t numbers[] = {query->range.from_ms, query->range.to_ms, query->pid,
                                query->before.from_ms, query->before.to_ms};
     const char *type = query->type[0] ? query->type : "cpu";
-    const char *words[WEB_ARGV_MAX] = {
-        "pystrobe",      "browse",        what,
-        store,           query->service,  out->numbers[0],
-        out->numbers[1], out->numbers[2], query->compares || query->type[0] ? type : NULL};
+    const char *words[WEB_ARGV_MAX] = {"pystrobe",
+                                       "browse",
+                                       what,
+                                       store,
+                                       query->service,
+                                       out->numbers[0],
+                                       out->numbers[1],
+                                       out->numbers[2],
+                                       query->label,
+                                       query->compares || query->type[0] ? type : NULL};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         (void)snprintf(out->numbers[i], WEB_NUMBER_SIZE, "%" PRId64, numbers[i]);
     if (query->compares) {
-        words[9] = out->numbers[3];
-        words[10] = out->numbers[4];
+        words[10] = out->numbers[3];
+        words[11] = out->numbers[4];
     }
     for (size_t i = 0; i < WEB_ARGV_MAX; i++)
         out->argv[i] = (char *)(uintptr_t)words[i]; /* posix_spawn changes nothing */

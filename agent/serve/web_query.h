@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
-enum { WEB_TYPE_SIZE = 64, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 12 };
+enum { WEB_TYPE_SIZE = 64, WEB_LABEL_SIZE = 320, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 13 };
 
 /* From, and up to; UTC in milliseconds. */
 struct web_range {
@@ -20,9 +20,10 @@ struct web_query {
     char service[STORE_SERVICE_SIZE]; /* a folder of the store */
     char type[WEB_TYPE_SIZE];         /* the value; "": none is named */
     struct web_range range;
-    struct web_range before; /* what to compare with */
-    bool compares;           /* there is such a range */
-    int64_t pid;             /* of this process alone; 0: all of the service */
+    struct web_range before;    /* what to compare with */
+    char label[WEB_LABEL_SIZE]; /* KEY=TEXT: with this label alone; "": all */
+    bool compares;              /* there is such a range */
+    int64_t pid;                /* of this process alone; 0: all of the service */
 };
 
 /* The words of an address: gives the value of one, NULL if it is not there. */
@@ -32,8 +33,8 @@ struct web_words {
 };
 
 /*
- * Reads `service`, `pid`, `from`, `to`, `type`, `before_from` and `before_to`. False: `err` says
- * which one is wrong; *out may be filled in in part.
+ * Reads `service`, `pid`, `label`, `from`, `to`, `type`, `before_from` and `before_to`. False:
+ * `err` says which one is wrong; *out may be filled in in part.
  */
 MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *out,
                                struct err *err);

@@ -38,10 +38,11 @@ static void check(const struct web_query *query)
     require(query->range.from_ms >= 0 && query->range.from_ms < query->range.to_ms);
     require(!query->compares || query->before.from_ms < query->before.to_ms);
     require(query->type[0] != '-');
+    require(!query->label[0] || strchr(query->label + 1, '='));
     web_query_command("/store", "graph", query, &command);
     for (i = 0; i < WEB_ARGV_MAX && command.argv[i]; i++)
-        require(strlen(command.argv[i]) < STORE_SERVICE_SIZE);
-    require(i >= 7 && i < WEB_ARGV_MAX);
+        require(strlen(command.argv[i]) < WEB_LABEL_SIZE);
+    require(i >= 8 && i < WEB_ARGV_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -214,6 +214,7 @@ def test_the_help_explains_each_heading_and_links_lead_somewhere(empty_port):
     ("graph?service=shop&from=0&to=99999999999999999999", 400, "to="),
     ("graph?service=shop&from=0&to=1&type=cpu;x", 400, "type"), ("graph?service=shop&from=0&to=1&type=", 400, "type"),
     ("graph?service=shop&from=0&to=1&before_from=1", 400, "before_to"),
+    ("graph?service=shop&from=0&to=1&label=thread", 400, "label"),
     ("timeline?service=shop&from=0", 400, "to"), ("graph?service=shop&from=0&to=1", 404, "no profiles"),
     ("nothing", 404, "there are")])
 def test_bad_words_are_refused(empty_port, path, code, word):
@@ -505,6 +506,35 @@ def test_it_shows_what_got_slower_since_a_time(agent, start, tmp_path, tab):
     assert rows[0][4] == "spend" and rows[0][0].startswith("+"), rows
     assert changes["cook"][3].startswith("+") and changes["serve"][3].startswith("-"), rows
     assert time.strftime("from=%Y-%m-%dT%H%%3A%M%%3A%S", time.gmtime(since)) in tab.run("location.hash")
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_it_shows_what_has_a_label(shop, tab):
+    """By the name of a thread: what the main one has, then all again; the address holds it."""
+    run, port, targets = shop
+    run.ini.write_text(run.ini.read_text().replace("service = shop\n", "service = shop\nsplit = thread\n"))
+    run.process.send_signal(1)
+    span = {"service": "shop", "from": 0, "to": FOREVER_MS}
+    live.wait_until(lambda: kept(port) and ["thread name", "MainThread"] in ask(port, "graph", **span)["labels"], "names of threads", 0.3)
+    main, idler = (ask(port, "graph", label="thread name=" + name, **span) for name in ("MainThread", "idler"))
+    assert "brew" in totals(main)[1] - totals(idler)[1] and "idle" in totals(idler)[1] - totals(main)[1]
+
+    open_shop(tab, port)
+    change(tab, "what", "wall")
+    tab.wait("!document.getElementById('by-label').hidden && !!" + BOX % "idle", "threads can be chosen")
+    change(tab, "label", "thread name=idler")
+    tab.wait("!(%s)" % BOX % "brew", "its own")
+    assert tab.run(TEXT % "line-title") == "Time line of shop, thread name: idler"
+    assert " · thread name: idler" in tab.run(TEXT % "about") and "label=thread+name%3Didler" in tab.run("location.hash")
+    address = tab.run("location.href")
+    change(tab, "label", "")
+    tab.wait("!!" + BOX % "brew", "all again")
+    tab.open("about:blank")
+    tab.open(address)
+    tab.wait("!!" + BOX % "idle", "as the address says")
+    assert not tab.run("!!" + BOX % "brew") and tab.run("document.getElementById('label').value") == "thread name=idler"
     assert tab.problems == []
 
 

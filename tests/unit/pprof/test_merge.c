@@ -101,9 +101,12 @@ static void the_first_binary_is_kept(void **state)
     pprof_free(second);
 }
 
-static void takes_the_rows_of_one_number(void **state)
+static void takes_the_rows_that_have_labels(void **state)
 {
-    const struct pprof_rule rule = {.key = "pid", .num = 7};
+    const struct pprof_label with[] = {{.key = "pid", .num = 7}, {.key = "pid", .str = "7"}},
+                             none[] = {{.key = "pid", .num = 7}, {.key = "thread", .str = "7"}};
+    const struct pprof_rule rule = {.with = with, .with_count = 2},
+                            other = {.with = none, .with_count = 2};
     struct pprof *sum = empty(), *from = empty();
 
     (void)state;
@@ -115,6 +118,8 @@ static void takes_the_rows_of_one_number(void **state)
 
     assert_int_equal(pprof_total(sum, 0), 9);
     assert_int_equal(pprof_total(sum, 1), 90);
+    assert_int_equal(pprof_merge_by(sum, from, &other), PPROF_OK);
+    assert_int_equal(pprof_total(sum, 0), 9);
     pprof_free(sum);
     pprof_free(from);
 }
@@ -144,7 +149,7 @@ int main(void)
         cmocka_unit_test(takes_off_what_was_there_before),
         cmocka_unit_test(copies_a_row_without_its_values),
         cmocka_unit_test(the_first_binary_is_kept),
-        cmocka_unit_test(takes_the_rows_of_one_number),
+        cmocka_unit_test(takes_the_rows_that_have_labels),
         cmocka_unit_test(gives_all_rows_a_label),
     };
 

@@ -115,7 +115,7 @@ static void adds_a_range_up_to_a_flame_graph(void **state)
     assert_true(has(&out, "\"type\":1,\"base\":null,"));
     assert_true(has(&out, "\"lines\":[1,-40,4,40000000,30000000,"
                           "2,12,4,40000000,30000000,4,40000000,30000000],\n"));
-    assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000]}\n");
+    assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000],\n");
 }
 
 static void encodes_a_range_as_a_pprof_file(void **state)
@@ -138,6 +138,28 @@ static void encodes_a_range_as_a_pprof_file(void **state)
     assert_false(store_query_profile(&none, NULL, &out, &err));
     assert_string_equal(err.text, "there are no profiles of that time");
     assert_int_equal(out.size, 0);
+    buf_finish(&out);
+}
+
+static void takes_what_has_a_label(void **state)
+{
+    struct store_query some = range(1000, 2001);
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    some.label = (struct pprof_label){.key = "thread", .str = "Main"};
+    buf_init(&out, ANSWER_MAX);
+    assert_true(store_query_graph(&some, "wall", &out, &err));
+    assert_answer(&out, ",\n\"labels\":[[\"thread\",\"Main\"]]}\n");
+
+    some.label.str = "<other>";
+    buf_init(&out, ANSWER_MAX);
+    assert_true(store_query_timeline(&some, &out, &err));
+    assert_true(has(&out, "[2000,60,0,0,0]"));
+    buf_reset(&out);
+    assert_false(store_query_graph(&some, "wall", &out, &err));
+    assert_non_null(strstr(err.text, "nothing with the label thread = <other>"));
     buf_finish(&out);
 }
 
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test(shows_the_totals_of_each_profile_that_is_one),
         cmocka_unit_test(adds_a_range_up_to_a_flame_graph),
         cmocka_unit_test(encodes_a_range_as_a_pprof_file),
+        cmocka_unit_test(takes_what_has_a_label),
         cmocka_unit_test(sets_two_ranges_against_each_other),
         cmocka_unit_test(says_why_there_is_nothing),
         cmocka_unit_test(reads_each_file_once_and_evenly),

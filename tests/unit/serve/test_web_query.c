@@ -42,9 +42,9 @@ static void takes_a_range_of_a_service(void **state)
 
 static void takes_a_range_to_compare_with(void **state)
 {
-    static const char *const pairs[] = {"service",   "a",    "from", "2",           "to",
-                                        "3",         "type", "b",    "before_from", "0",
-                                        "before_to", "1",    "pid",  "4194304",     NULL};
+    static const char *const pairs[] = {
+        "service", "a",         "from", "2",   "to",      "3",     "type",    "b", "before_from",
+        "0",       "before_to", "1",    "pid", "4194304", "label", "a b=c=d", NULL};
     struct web_query query;
     struct err err;
 
@@ -54,6 +54,7 @@ static void takes_a_range_to_compare_with(void **state)
     assert_string_equal(query.type, "b");
     assert_int_equal(query.before.to_ms, 1);
     assert_int_equal(query.pid, 4194304);
+    assert_string_equal(query.label, "a b=c=d");
 }
 
 /* One wrong word beside good ones, and what is said of it. */
@@ -80,6 +81,9 @@ static void says_which_word_is_wrong(void **state)
         {"from", "10", "before"},
         {"to", "1", "before"},
         {"to", "0x10", "to"},
+        {"label", "", "label"},
+        {"label", "none", "label=none"},
+        {"label", "=x", "label==x"},
         {"pid", "0", "pid=0"},
         {"pid", "-1", "pid=-1"},
         {"pid", "1234567890", "pid"},
@@ -108,9 +112,10 @@ static void says_which_word_is_wrong(void **state)
 static void makes_the_words_of_a_command(void **state)
 {
     static const char *const plain[] = {"pystrobe", "browse", "timeline", "/store", "a",
-                                        "1",        "2",      "0",        NULL};
-    static const char *const compared[] = {"pystrobe", "browse", "difference", "/store", "a", "1",
-                                           "2",        "7",      "cpu",        "3",      "4", NULL};
+                                        "1",        "2",      "0",        "",       NULL};
+    static const char *const compared[] = {"pystrobe", "browse", "difference", "/store", "a",
+                                           "1",        "2",      "7",          "k=v",    "cpu",
+                                           "3",        "4",      NULL};
     struct web_query query = {.service = "a", .range = {1, 2}, .before = {3, 4}};
     struct web_command command;
     size_t i;
@@ -123,6 +128,7 @@ static void makes_the_words_of_a_command(void **state)
 
     query.compares = true;
     query.pid = 7;
+    (void)snprintf(query.label, sizeof(query.label), "k=v");
     web_query_command("/store", "difference", &query, &command);
     for (i = 0; compared[i]; i++)
         assert_string_equal(command.argv[i], compared[i]);
