@@ -1,6 +1,6 @@
 // The page of the agent: flame.js, which comes before this, draws the flame graph.
 (() => {
-const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5, DOWNLOAD_MS = 60000, ZOOM_MAX = 8000;
+const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5, DOWNLOAD_MS = 60000, ZOOM_MAX = 8000, ENDS_MIN = 2;
 
 const view = {
   service: null,              // by name
@@ -304,6 +304,7 @@ function drawRange() {
   setText(element("range"), `${clock(from)} to ${clock(to)}, ${span(to - from)}`);
   element("from").value = view.ends[0];
   element("to").value = view.ends[1];
+  element("from").style.zIndex = view.ends[0] > 500 ? 1 : 0; // the one above is the one that there is room for
   element("from").setAttribute("aria-valuetext", clock(from));
   element("to").setAttribute("aria-valuetext", clock(to));
   Object.entries({ since: from, until: to }).forEach(([id, ms]) => {
@@ -578,7 +579,7 @@ function chooseService(name) {
 function chooseEnds(a, b) {
   view.exact = null;
   view.ends = [Math.min(a, b), Math.max(a, b)];
-  if (view.ends[1] - view.ends[0] < 2) view.ends[1] = Math.min(1000, view.ends[0] + 2), view.ends[0] = view.ends[1] - 2;
+  if (view.ends[1] - view.ends[0] < ENDS_MIN) view.ends[1] = Math.min(1000, Math.max(0, view.ends[0]) + ENDS_MIN), view.ends[0] = view.ends[1] - ENDS_MIN;
   element("follow").checked = view.ends[0] === 0 && view.ends[1] === 1000;
   drawRange();
 }
@@ -600,7 +601,10 @@ function setUpLine() {
     begun = null;
   });
   for (const id of ["from", "to"]) {
-    element(id).addEventListener("input", () => chooseEnds(Number(element("from").value), Number(element("to").value)));
+    element(id).addEventListener("input", () => {
+      const [from, to] = ["from", "to"].map(one => Number(element(one).value)); // no handle passes the other
+      chooseEnds(id === "from" ? Math.min(from, to - ENDS_MIN) : from, id === "to" ? Math.max(to, from + ENDS_MIN) : to);
+    });
     element(id).addEventListener("change", loadGraph);
   }
 }

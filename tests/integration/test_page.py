@@ -457,6 +457,50 @@ def test_it_shows_which_line(shop, tab):
     assert [one for one in tab.problems if "404" not in one] == []
 
 
+MIDDLE = """(id => {
+  const field = document.getElementById(id), box = field.getBoundingClientRect();
+  return [box.left + 10 + (box.width - 20) * field.value / 1000, box.top + box.height / 2];
+})("%s")"""
+
+
+def drag(tab, handle, by):
+    """Takes the handle of a slider that lies on the time line, and moves it."""
+    x, y = tab.run(MIDDLE % handle)
+    for kind, at in (("mousePressed", x), ("mouseMoved", x + by / 2), ("mouseMoved", x + by), ("mouseReleased", x + by)):
+        tab.call("Input.dispatchMouseEvent", type=kind, x=at, y=y, button="left", buttons=1, clickCount=1)
+
+
+@pytest.mark.long
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 400])
+def test_handles_on_the_time_line_choose_a_range(shop, tab, width):
+    """By the pointer and by keys; no handle passes the other, and the page is no wider than the screen."""
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 2, "profiles are kept", 0.3)
+    tab.resize(width, 900)
+    open_shop(tab, port)
+    ends = "['from', 'to'].map(id => Number(document.getElementById(id).value))"
+    line = tab.run("document.getElementById('line').clientWidth")
+    tab.run("document.getElementById('line').scrollIntoView({block: 'center'})")
+    drag(tab, "from", line / 2)
+    assert tab.run(ends)[0] == pytest.approx(500, abs=15) and tab.run(ends)[1] == 1000
+    assert not tab.run("document.getElementById('follow').checked")
+    tab.wait("location.hash.includes('from=')", "the address tells")
+    drag(tab, "to", -line / 4)
+    assert tab.run(ends)[1] == pytest.approx(750, abs=15)
+    drag(tab, "from", line)
+    assert 0 < tab.run(ends)[1] - tab.run(ends)[0] <= 2 and tab.run(ends)[1] == pytest.approx(750, abs=15)
+    drag(tab, "from", -line / 4)
+    assert tab.run(ends)[0] == pytest.approx(500, abs=20)
+    before = tab.run(ends)
+    tab.run("document.getElementById('to').focus()")
+    tab.key("ArrowRight")
+    assert tab.run(ends) == [before[0], before[1] + 1]
+    assert re.match(r"[\d:-]+", tab.run("document.getElementById('to').getAttribute('aria-valuetext')"))
+    assert tab.run("document.documentElement.scrollWidth") <= width
+    assert [one for one in tab.problems if "404" not in one] == []
+
+
 SLOWER = """
 import os, sys, time
 def spend(seconds):
