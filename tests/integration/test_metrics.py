@@ -142,6 +142,10 @@ def test_dashboard_and_alerts_use_metrics_that_there_are(pystrobe, agent, tmp_pa
     assert len(used) > 20 and used <= there, used - there
     for name in ("pystrobe_exporter_behind", "pystrobe_queue_oldest_seconds"):
         assert name in " ".join(shown) and name in " ".join(alerts)
+    assert {"pystrobe_targets_hanging", "pystrobe_hangs_total"} <= set(re.findall(r"pystrobe_\w+", " ".join(shown)))
+    cells = [(x, y) for place in (panel["gridPos"] for panel in panels) for x in range(place["x"], place["x"] + place["w"])
+             for y in range(place["y"], place["y"] + place["h"])]
+    assert len(cells) == len(set(cells)) and len({panel["id"] for panel in panels}) == len(panels), "panels lie on each other"
     assert set(re.findall(r"\$labels\.(\w+)", rules)) <= labels
     named = {label for one in expressions for label in re.findall(r"[{,](\w+)!?=~?\"", one)}
     grouped = {label for one in expressions for group in re.findall(r"by \(([^)]*)\)", one) for label in group.split(", ")}
