@@ -46,6 +46,7 @@ function formatValue(value, unit) {
   return size >= 1e-3 ? (time * 1e3).toFixed(2) + " ms" : (time * 1e6).toFixed(2) + " us";
 }
 
+let formatTime = ms => new Date(ms).toISOString().slice(0, 19).replace("T", " ") + " UTC";
 const unit = () => data.types[state.type][1];
 const total = node => tree.total[state.type][node];
 const percent = (value, of) => (of ? 100 * value / of : 0).toFixed(2) + " %";
@@ -353,7 +354,7 @@ function paint() {
 function choose(type) {
   state.type = type;
   const parts = [formatValue(total(0), unit()) + " " + data.types[type][0]];
-  if (data.start) parts.push(new Date(data.start).toISOString().slice(0, 19).replace("T", " ") + " UTC");
+  if (data.start) parts.push(formatTime(data.start));
   if (data.duration) parts.push((data.duration / 1000).toFixed(2) + " s");
   parts.push(data.madeBy);
   element("about").textContent = parts.join(" · ");

@@ -33,6 +33,7 @@ function clock(ms) {
   return today ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
+formatTime = clock; // of the flame graph: one time zone for all of the page
 const zone = () => "time of " + (Intl.DateTimeFormat().resolvedOptions().timeZone || "this browser");
 
 function span(ms) {
