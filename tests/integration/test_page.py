@@ -579,6 +579,10 @@ def test_it_shows_what_has_a_label(shop, tab):
     assert tab.run(TEXT % "line-title") == "Time line of shop, thread name: idler"
     assert " · thread name: idler" in tab.run(TEXT % "about") and "label=thread+name%3Didler" in tab.run("location.hash")
     address = tab.run("location.href")
+    tab.resize(400, 900)
+    tab.run("document.getElementById('label').add(new Option('thread name: ' + 'Worker'.repeat(30), 'x'))")
+    assert tab.run("document.documentElement.scrollWidth") <= 400, "a long name makes the page no wider"
+    tab.resize(1280, 900)
     change(tab, "label", "")
     tab.wait("!!" + BOX % "brew", "all again")
     tab.open("about:blank")
