@@ -14,6 +14,7 @@ const view = {
   sorts: new Map(),           // of tables by id: the column that rows are sorted by, and whether the largest is first
   kept: null,                 // a range to compare with
   folders: new Map(),         // of services in the store, as /api/services has them
+  looked: false,              // the store was asked what it has
   line: null,                 // the time line's points
   state: null,                // as /api/state has it
   pid: 0,                     // whose threads are shown
@@ -194,6 +195,7 @@ function drawServices() {
   });
   if (!view.service && names.length) {
     const wanted = takeAddress();
+    if (wanted && !names.includes(wanted) && !view.looked) return; // the store may have it
     chooseService(names.includes(wanted) ? wanted : names.find(name => folderOf(name)) || names[0]);
   }
 }
@@ -683,6 +685,7 @@ async function takeStore() {
     if (!view.state) throw error;
     view.folders = new Map();
   }
+  view.looked = true;
   drawServices();
   if (view.service && (element("follow").checked || !view.line) && (view.line || folderOf(view.service))) await loadLine();
 }

@@ -401,6 +401,23 @@ def test_an_address_shows_somebody_else_the_same(shop, tab):
 
 @pytest.mark.long
 @needs_chromium
+def test_an_address_shows_a_service_that_has_ended(agent, start, tmp_path, tab):
+    """What the store has of it, though another one is running."""
+    port = pages.free_port()
+    ended, other = (pages.start_target(start, tmp_path, name + ".py", "brew") for name in ("desk_a", "rest_b"))
+    run = agent(pages.ini_of(tmp_path, "127.0.0.1:%d" % port) + "[target rest]\ncmdline = %s/rest\nservice = workshop\n" % tmp_path)
+    run.wait_for([ended.pid, other.pid])
+    live.wait_until(lambda: kept(port) >= 2, "profiles are kept", 0.3)
+    ended.stop()
+    live.wait_until(lambda: [one["pid"] for one in ask(port, "state")["targets"]] == [other.pid], "it is gone", 0.2)
+    tab.open("http://127.0.0.1:%d/#shop" % port)
+    tab.wait("document.querySelectorAll('#graph div').length >= 3 && !document.getElementById('drawn').hidden", "a flame graph")
+    assert tab.run(TEXT % "line-title") == "Time line of shop" and tab.run("location.hash") == "#shop"
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
 def test_it_shows_which_service_used_most_cpu(agent, start, tmp_path, tab):
     """Which one in the last hour? A click on that heading, and it is the first."""
     port = pages.free_port()
