@@ -46,8 +46,8 @@ size_t store_query_labels(const struct store_query *query,
 static void say_nothing_of(const struct store_query *query, struct err *err)
 {
     if (query->label.key)
-        err_set(err, "there is no profile with the label %.60s = %.100s",
-                query->label.key, query->label.str);
+        err_set(err, "there is no profile with the label %.60s = %.100s", query->label.key,
+                query->label.str);
     else
         err_set(err,
                 "there is no profile of process %" PRId64

@@ -113,7 +113,7 @@ def test_a_range_comes_as_a_pprof_file(shop, tmp_path):
         graph = ask(port, "graph", **words)
         assert profile["totals"]["cpu"] == totals(graph)[0]["cpu"] > 0 and profile["default_type"] == "cpu"
         assert json.loads(profile["comments"][-1]) == graph["after"]
-    assert pages.ask(port, "/api/profile?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles of that time\n")
+    assert pages.ask(port, "/api/profile?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles in this time range\n")
 
 
 def test_a_range_of_one_process_has_its_samples_alone(shop):

@@ -136,7 +136,7 @@ static void encodes_a_range_as_a_pprof_file(void **state)
 
     buf_reset(&out);
     assert_false(store_query_profile(&none, NULL, &out, &err));
-    assert_string_equal(err.text, "there are no profiles of that time");
+    assert_string_equal(err.text, "there are no profiles in this time range");
     assert_int_equal(out.size, 0);
     buf_finish(&out);
 }
@@ -159,7 +159,7 @@ static void takes_what_has_a_label(void **state)
     assert_true(has(&out, "[2000,60,0,0,0]"));
     buf_reset(&out);
     assert_false(store_query_graph(&some, "wall", &out, &err));
-    assert_non_null(strstr(err.text, "nothing with the label thread = <other>"));
+    assert_non_null(strstr(err.text, "no profile with the label thread = <other>"));
     buf_finish(&out);
 }
 

@@ -94,18 +94,33 @@ static void tells_a_hang_with_its_dump_and_its_end(void **state)
     assert_int_equal(log.counts[HANG_NONE], 1);
 }
 
-static void tells_a_deadlock(void **state)
+static void tells_a_deadlock_of_all_threads(void **state)
 {
     struct hang_log log = {0};
     struct hang_reported reported = {0};
-    const char *text;
+    const struct engine_hang hang = {
+        .id = {PID, 1}, .kind = HANG_DEADLOCK, .lasted_ns = 31 * NS_PER_S};
+
+    (void)state;
+    capture();
+    hang_report(&log, &reported, &hang, "shop", dump, sizeof(dump) - 1);
+
+    assert_int_equal(times(captured(), "hangs: for 31 s all its threads have waited for locks"), 1);
+    assert_int_equal(log.counts[HANG_DEADLOCK], 1);
+}
+
+static void tells_a_deadlock_of_some_threads(void **state)
+{
+    struct hang_log log = {0};
+    struct hang_reported reported = {0};
 
     (void)state;
     capture();
     report(&log, &reported, HANG_DEADLOCK);
-    text = captured();
 
-    assert_int_equal(times(text, "hangs: for 31 s all its threads have waited for locks"), 1);
+    assert_int_equal(times(captured(), "hangs: for 31 s thread 4243 and others have waited for "
+                                       "each other's locks"),
+                     1);
     assert_int_equal(log.counts[HANG_DEADLOCK], 1);
 }
 
@@ -166,7 +181,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
     const struct CMUnitTest tests[] = {
         TEST(tells_a_hang_with_its_dump_and_its_end),
-        TEST(tells_a_deadlock),
+        TEST(tells_a_deadlock_of_all_threads),
+        TEST(tells_a_deadlock_of_some_threads),
         TEST(dumps_a_process_that_hangs_again_and_again_once),
         TEST(dumps_some_of_many_processes),
         TEST(forgets_the_hang_of_a_process_that_is_not_read_but_not_its_dump),
