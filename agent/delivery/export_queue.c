@@ -291,7 +291,7 @@ static void choose_side_by_side(const struct export_queue *queue, uint64_t now_n
         struct export_entry *entry = queue->entries[i];
 
         if (entry->aside)
-            consider(choice, entry, queue->hurried ? 0 : entry->not_before_ns, now_ns);
+            consider(choice, entry, entry->not_before_ns, now_ns);
         else if (entry->interval == oldest->interval)
             consider(choice, entry, due_of_entry(queue, entry, now_ns), now_ns);
     }
@@ -509,6 +509,8 @@ void export_queue_hurry(struct export_queue *queue)
 {
     queue->hurried = true;
     queue->not_before_ns = 0;
+    for (size_t i = 0; i < queue->count; i++)
+        queue->entries[i]->not_before_ns = 0;
 }
 
 void export_queue_backlog(const struct export_queue *queue, struct export_backlog *out)

@@ -153,8 +153,8 @@ void export_queue_put_back(struct export_queue *queue, struct export_entry *entr
 /* Takes an entry out, which is the caller's then. */
 void export_queue_remove(struct export_queue *queue, struct export_entry *entry);
 
-/* The queue is to end soon: no pause, jitter or pace holds up what waits. A batch that is yet to be
- * written to disk still waits for that, and one that fails again pauses again. */
+/* The queue is to end soon: ends all pauses under way, and jitter and pace for good. A batch that
+ * is yet to be written to disk still waits for that, and a new failure pauses again. */
 void export_queue_hurry(struct export_queue *queue);
 
 /* True if something failed and nothing has got through since. */

@@ -445,6 +445,35 @@ static void all_is_due_at_once_when_it_is_to_end(void **state)
     export_queue_finish(&world.queue);
 }
 
+static void what_is_aside_is_due_at_once_when_it_is_to_end_but_pauses_after_that(void **state)
+{
+    const struct export_limits limits = {.in_flight = 4};
+    struct export_entry *bad;
+    struct world world;
+    uint64_t from_ns;
+
+    (void)state;
+    begin(&world, &limits);
+    bad = add(&world, 1, 1);
+    (void)add(&world, 2, 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(say(&world, EXPORTER_RETRY), 1);
+    assert_int_equal(say(&world, EXPORTER_OK), 2);
+    assert_true(bad->aside && bad->not_before_ns > world.now_ns);
+    export_queue_hurry(&world.queue);
+    from_ns = world.now_ns;
+    assert_int_equal(say(&world, EXPORTER_RETRY), 1);
+    assert_int_equal(world.now_ns, from_ns);
+    assert_false(has_next_now(&world));
+    assert_ptr_equal(next(&world), bad);
+    assert_true(world.now_ns > from_ns);
+    export_queue_put_back(&world.queue, bad, world.now_ns, SECOND);
+    from_ns = world.now_ns;
+    assert_ptr_equal(next(&world), bad);
+    assert_int_equal(world.now_ns, from_ns + SECOND);
+    export_queue_finish(&world.queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_backlog_is_sent_a_few_times_as_fast_as_it_came),
         cmocka_unit_test(a_batch_waits_for_its_file_but_not_for_ever),
         cmocka_unit_test(all_is_due_at_once_when_it_is_to_end),
+        cmocka_unit_test(what_is_aside_is_due_at_once_when_it_is_to_end_but_pauses_after_that),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
