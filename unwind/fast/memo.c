@@ -339,12 +339,13 @@ static void copy_pieces_to_memo(const struct memos *memos, struct memo *memo)
 
 void *memo_store(struct memos *memos, struct memo_key key, size_t result_size)
 {
+    const bool recorded = memos->recording && memos->piece_count > 0;
     struct memo *memo;
     size_t bytes;
 
-    if (!memos->recording || memos->piece_count == 0)
-        return NULL;
     memos->recording = false;
+    if (!recorded)
+        return NULL;
     result_size = (result_size + 7) & ~(size_t)7;
     bytes = merge_memo_pieces(memos);
     if (!find_pieces(memos, memos->pieces, memos->piece_count))

@@ -514,10 +514,33 @@ static void stores_nothing_that_was_served_from_elsewhere(void **state)
     prefetch_finish(&prefetch);
 }
 
+static void stops_recording_where_nothing_was_read(void **state)
+{
+    struct mem *inner = NULL;
+    struct prefetch prefetch;
+    struct prefetch_set set;
+    struct memos memos;
+
+    (void)state;
+    prefetch_init(&prefetch, &inner);
+    prefetch_set_init(&set, true);
+    prefetch.now = &set;
+    memos_init(&memos, &prefetch, &set);
+    memos_begin(&memos);
+    memo_record(&memos, 0, 0);
+    assert_true(memos.recording);
+    assert_null(memo_store(&memos, (struct memo_key){0x1000, 0}, 8));
+    assert_false(memos.recording);
+    memos_end(&memos);
+    memos_finish(&memos);
+    prefetch_finish(&prefetch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_nothing_that_was_served_from_elsewhere),
+        cmocka_unit_test(stops_recording_where_nothing_was_read),
         cmocka_unit_test(gives_what_a_target_gives_that_has_seen_nothing_before),
         cmocka_unit_test(decodes_nothing_and_allocates_nothing_while_nothing_changes),
         cmocka_unit_test(fetches_running_tasks_together_with_the_sample),
