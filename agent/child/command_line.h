@@ -10,8 +10,8 @@
 
 #include "agent/proc/proc.h"
 
-/* Reads what proc_command_line does; "" if there is none, or a pipe or child cannot be made. False:
- * the process blocked the read for a second. Cost: a fork. */
+/* Reads what proc_command_line does; "" if there is none, or a pipe or child cannot be made. False,
+ * and "": the process blocked the read for a second. Cost: a fork. */
 bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
 
 #endif

@@ -12,10 +12,11 @@
 
 /*
  * Has the kernel kill this process when the thread that started it ends, and drops all capabilities
- * that reading other processes does not need, with any way to get new ones. (Without CAP_SYS_PTRACE
- * none is dropped: the kernel lets us read only targets whose capabilities we have, too.)
+ * that reading other processes does not need, and sets PR_SET_NO_NEW_PRIVS. Without CAP_SYS_PTRACE
+ * no capability is dropped: then the kernel lets us read only targets that have none that we lack.
  *
- * Errors: false: `parent` has ended already, or the kernel refuses; `err` says which.
+ * Errors: false: `parent` has ended already, or the kernel refuses; `err` says which. Part may be
+ *         done: end this process.
  */
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
@@ -25,11 +26,11 @@ MUST_CHECK bool confine(pid_t parent, struct err *err);
  */
 MUST_CHECK bool confine_to_files(void);
 
-/* Closes all descriptors from `first_fd` on. */
+/* Closes all descriptors from `first_fd` on; before Linux 5.9, those below 65536. */
 void confine_close_from(unsigned first_fd);
 
-/* False: Yama lets us read only our own descendants, so a child process could not read what its
- * parent has started. */
+/* True if a child process may read for us. False: Yama (ptrace_scope 1 or more, and no
+ * CAP_SYS_PTRACE) does not let it read what its parent has started. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

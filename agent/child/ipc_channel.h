@@ -17,7 +17,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one, without its head */
-    IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that wait in `out` */
+    /* Bytes of `out`, in which sent ones stay for a while: 4 MiB that wait always fit. */
+    IPC_CHANNEL_WAITING_MAX = 8 << 20
 };
 
 struct ipc_channel {
@@ -51,9 +52,9 @@ MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 bool ipc_channel_waits(const struct ipc_channel *channel);
 
 /*
- * Reads what is there and calls `each` for each complete message, before IPC_CHANNEL_CLOSED too. If
- * `each` returns false, the messages after it wait in `in` for the next call, although the socket
- * may not be readable.
+ * Reads what is there and calls `each` for each complete message, also if the other side has closed
+ * the channel since. If `each` returns false, the messages after it wait in `in`, and the result is
+ * IPC_CHANNEL_OK: call again without waiting for the socket.
  *
  * Lends:  the bytes, until `each` returns; not aligned.
  */

@@ -43,8 +43,9 @@ bool output_add(struct output *output, const struct buf *bytes);
 bool output_drain(void *output, struct buf *bytes);
 
 /*
- * Ends it. Not `whole`: what was added is discarded, and a file stays as it was before, which is no
- * error. If nothing was added, no file is made.
+ * Ends it. Not `whole`: what was added is discarded, and a file stays as it was before. That alone
+ * is no error. (What the standard output or a pipe has taken cannot be discarded.) If nothing was
+ * added, no file is made.
  *
  * Errors: false; `err` says why a part could not be written.
  */
@@ -56,8 +57,8 @@ struct output_kept {
 };
 
 /*
- * Saves a recording as PATH.RANDOM.pb.gz (16 hex digits) while it is converted to another format.
- * Nothing is saved unless output_is_file(path).
+ * Saves a recording as PATH.RANDOM.pb.gz (16 hex digits) while the caller converts it to another
+ * format; then the caller removes the file. Nothing is saved unless output_is_file(path).
  *
  * Errors: false; `err` says why.
  */

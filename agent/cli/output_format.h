@@ -9,8 +9,9 @@
 #include "formats/format.h"
 
 /*
- * Chooses by `name` (of -f); if it is NULL, by the ending of `path`. The standard output (NULL or
- * "-"), a pipe and a device need no ending: *out is `usual`, which may be NULL (`report`: a table).
+ * Chooses by `name` (of -f); if that is NULL, by the ending of `path`. For the standard output
+ * (`path` NULL or "-"), a pipe and a device no ending counts: *out is `usual`, which may be NULL
+ * (`report`: a table).
  *
  * Errors: false: the name or ending is not known, or the format is binary and the output a
  *         terminal; a message was printed.

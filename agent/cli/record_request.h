@@ -14,7 +14,7 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 /* All strings are borrowed from the command line. */
 struct record_request {
     struct target_selection selection; /* which processes */
-    uint64_t duration_ns;              /* 0: until -- COMMAND ends; without one it is 10 s */
+    uint64_t duration_ns; /* 0: until -- COMMAND ends; never 0 without COMMAND: 10 s by default */
     double rate_hz;
     const char *output;               /* never NULL; "-": the standard output */
     const char *format_name;          /* -f; NULL: not given */

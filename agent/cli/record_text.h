@@ -11,16 +11,16 @@
 struct record_text {
     const struct engine_stats *stats; /* borrowed */
     const struct refused *refused;    /* borrowed */
-    const struct buf *warnings;       /* borrowed: lines */
+    const struct buf *warnings;       /* borrowed: lines; not NULL for record_text_summary */
     struct cpy_stats unwinder;
     uint64_t elapsed_ns;
     double rate_hz; /* asked for */
 };
 
 /*
- * Appends a line for a terminal, without a newline: time, samples, torn stacks, and the function of
- * the first service with samples that had most time with the GIL, or most wall time if none had it.
- * `services`: the engine's list; NULL: none.
+ * Appends a line for a terminal, without a newline: time, samples, torn stacks, and, of the first
+ * service that has samples, the function that had most time with the GIL (if none had any: most
+ * wall time). `services`: the engine's list; NULL: none.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
@@ -29,8 +29,8 @@ void record_text_progress(const struct record_text *text, const struct service *
  * (cpu_class.h), which processes could not be read, and the warnings. */
 void record_text_summary(const struct record_text *text, struct buf *out);
 
-/* Appends a line for each of the first few processes that could not be read, with the reason, and
- * the remedy for each reason once; then how many more there are. */
+/* Appends a line for each of the first few processes that could not be read, with the reason; the
+ * remedy stands only where a reason is named first. Then how many more there are. */
 void record_text_refused(const struct refused *refused, struct buf *out);
 
 #endif

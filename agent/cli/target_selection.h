@@ -17,21 +17,22 @@
 
 enum { LIKELY_MAX = 8 }; /* noted for a message; others are sampled as well */
 
-/* A process that counts as a descendant by its process group only: its parent has ended. */
+/* A process whose parent has ended: only its process group says that it is a descendant. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* cut; may hold any bytes */
 };
 
 struct target_selection {
-    /* Set by the caller. Exactly one of pid, target and command is not 0. Borrowed. */
+    /* Set by the caller. Exactly one of pid, target and command is set; the others are 0 or NULL.
+     * Borrowed. */
     pid_t pid;
     bool children;      /* of `pid`, too */
     const char *target; /* name of a service, or path of its script; no pattern */
     char **command;
     struct proc_reader *reader;    /* NULL: names are read without a time limit */
     struct target_profile profile; /* without its service, which target_selection_begin sets */
-    /* Set by the functions below; `child` by the caller. */
+    /* Set by the functions below, but `child` by the caller, once it has started it. */
     struct proc_info *info;          /* owned: for names */
     struct command child;            /* the running `command` */
     struct descendants *descendants; /* owned: of `pid`, with `children`; else NULL */
@@ -45,10 +46,11 @@ struct target_selection {
 MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
                                       const char *command);
 
-/* Sets the profile's service, and opens `info` and `descendants`. False: out of memory. */
+/* Sets the profile's service, and opens `info` and `descendants`. False: out of memory;
+ * target_selection_finish is due all the same. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
-/* True if this process is to be sampled, as *out says. For engine_settings.choose. */
+/* True if this process is to be sampled; *out says how. For engine_settings.choose. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
@@ -57,8 +59,8 @@ MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
 
-/* Of `pid`, appends why target_selection_is_over gave true: the process has ended, or runs on and
- * cannot be sampled any more. */
+/* If `pid` is set, appends why target_selection_is_over gave true: the process has ended, or runs
+ * on and cannot be sampled any more. */
 void target_selection_explain_end(const struct target_selection *selection,
                                   const struct engine_stats *stats, struct buf *out);
 

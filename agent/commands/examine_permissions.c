@@ -132,7 +132,7 @@ static void examine_rights(struct findings *out)
     if (own != PTRACE_ACCESS_NONE)
         findings_add(out, FINDING_BAD, "reading memory", ptrace_access_cure(own), "%s",
                      ptrace_access_text(own));
-    else if (ptrace_access_in_calls())
+    else if (ptrace_access_calls_are_refused())
         findings_add(out, FINDING_NOTE, "reading memory", ptrace_access_cure(PTRACE_ACCESS_SECCOMP),
                      "%s; /proc/PID/mem is read instead, which costs more",
                      ptrace_access_text(PTRACE_ACCESS_SECCOMP));

@@ -11,8 +11,8 @@
  * next interval wait until all of them are answered: profiles of a series arrive in order.
  *
  * Failures. After a failure one batch at a time is sent, the oldest, after a pause that doubles
- * (exponential backoff with full jitter). The answer does not tell an outage from a bad batch. So
- * after three failures of the same batch, one of a later interval is sent: a probe. If it gets
+ * (exponential backoff with full jitter). A failure does not tell an outage from a bad batch. So
+ * after three failures of one batch, a batch of a later interval is sent: a probe. If it gets
  * through, the failing batch is put aside and halved. The halves are sent in parallel with the
  * others, and halved again if they fail while these get through, until the bad profile is alone. A
  * single profile that keeps failing while others get through is given up. So is a batch in memory
@@ -29,9 +29,9 @@
 
 struct spool_file; /* agent/delivery/internal.h */
 
-/* 0: the default, which ends each comment. */
+/* 0: the default, which stands last in each comment. */
 struct export_limits {
-    size_t queue_bytes;      /* in memory, beside what is under way: 8 MiB */
+    size_t queue_bytes;      /* in memory, without what is under way: 8 MiB */
     size_t in_flight;        /* batches under way at a time: 4 */
     uint64_t retry_ns;       /* for how long a batch is tried: see above; 5 min */
     uint64_t max_age_ns;     /* since a batch's start; older ones are dropped: no limit */
@@ -45,12 +45,12 @@ struct export_limits {
 
 /* A batch that waits, or is under way. */
 struct export_entry {
-    uint64_t interval, order; /* numbers that grow; `order` is unique */
+    uint64_t interval, order; /* numbers that grow, 1 or more; `order` is unique */
     size_t count, size;       /* profiles, and bytes */
     uint64_t put_ns;          /* when it was added; 0: by an earlier run */
     int64_t born_ns;          /* when its first profile began, by the same clock */
     struct batch *batch;      /* owned; NULL: it is on disk only */
-    struct spool_file *file;  /* one use of a file that has it: spool_file_release; NULL: none */
+    struct spool_file *file;  /* counted use of its file: spool_file_release ends it; NULL: none */
     bool unwritten;           /* it waits for a file of its own: spool_writer.c refers to it */
     bool dropped;             /* nobody but spool_writer.c refers to it any more */
     bool in_flight;
@@ -65,13 +65,13 @@ struct export_entry {
 /* Why an entry left without being delivered. */
 enum export_loss {
     EXPORT_LOST_FULL, /* queue_bytes, or out of memory */
-    EXPORT_LOST_OLD   /* failed for too long, above max_age_ns, or too many are aside */
+    EXPORT_LOST_OLD   /* failed for too long, above max_age_ns, or over 1024 are aside */
 };
 
 /* What becomes of an entry after an answer. */
 enum export_fate {
     EXPORT_ENDED,    /* delivered or refused: it has left the queue and is the caller's */
-    EXPORT_GIVEN_UP, /* too old, or tried for too long: the same */
+    EXPORT_GIVEN_UP, /* too old, or tried for too long: likewise the caller's */
     EXPORT_WAITS     /* it is tried again */
 };
 
@@ -118,8 +118,8 @@ void export_queue_add(struct export_queue *queue, struct export_entry *entry);
  * Chooses the batch to send now, which is under way from here on, and loses those that are too
  * old.
  *
- * Gives: the entry, which the queue still owns; NULL: none, and in *due_ns when to ask again,
- *        UINT64_MAX: when another one was added.
+ * Gives: the entry, which the queue still owns; NULL: none, and in *due_ns when to ask again at
+ *        the latest: ask after each add and each answer, too (UINT64_MAX: only then).
  */
 struct export_entry *export_queue_next(struct export_queue *queue, uint64_t now_ns,
                                        uint64_t *due_ns);
@@ -136,9 +136,10 @@ enum export_fate export_queue_complete(struct export_queue *queue, struct export
                                        uint64_t now_ns);
 
 /*
- * Puts others in the place of an entry under way: its halves, or the part of it that failed. They
- * are put aside; one without memory is lost. `answered`: a server has taken the rest, or refused
- * the whole.
+ * Puts others in the place of an entry under way: its halves, or the part of it that failed. Of
+ * each part the caller sets `order`, `count`, `size`, `batch`, `file` and `unwritten`; the queue
+ * sets interval and times, owns it then, and puts it aside. A part that finds no memory is lost.
+ * `answered`: a server has taken the rest, or refused the whole.
  *
  * Gives: the entry to the caller.
  */
@@ -146,7 +147,8 @@ void export_queue_replace(struct export_queue *queue, struct export_entry *entry
                           struct export_entry *const *parts, size_t count, bool answered,
                           uint64_t now_ns);
 
-/* An entry under way could not be tried: it is tried again after `pause_ns`. */
+/* An entry under way could not be tried: it is tried again after `pause_ns`; unless it is aside,
+ * all others wait as long. */
 void export_queue_put_back(struct export_queue *queue, struct export_entry *entry, uint64_t now_ns,
                            uint64_t pause_ns);
 
@@ -163,7 +165,7 @@ bool export_queue_is_failing(const struct export_queue *queue);
 void export_queue_backlog(const struct export_queue *queue, struct export_backlog *out);
 
 /*
- * Converts the UTC time `from_ns` to the clock of `now_ns`, which is `to_ns` UTC; a later `from_ns`
+ * Converts the UTC time `from_ns` to the clock of `now_ns`; now is `to_ns` UTC. A later `from_ns`
  * counts as now. Setting the UTC clock changes no age, because ages are counted by the other clock.
  */
 int64_t export_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);

@@ -7,7 +7,7 @@
  *          reported once, and the default holds.
  * Source:  the specification's "OpenTelemetry Protocol Exporter" and "Environment
  *          Variable Specification". It names no OTEL_EXPORTER_OTLP_PROFILES_... yet;
- *          they are read like those of the other signals, and win over the general ones.
+ *          they are read like ..._TRACES_... and ..._METRICS_..., and win over the general ones.
  */
 #ifndef AGENT_DELIVERY_OTEL_H
 #define AGENT_DELIVERY_OTEL_H
@@ -16,7 +16,7 @@
 #include "exporters/exporter.h"
 
 struct otel {
-    struct arena arena; /* owned: decoded texts, but not secrets */
+    struct arena arena; /* owned: decoded texts, but not secrets; grows until otel_finish */
     char *(*lookup)(const char *name);
     void (*warn)(const char *line);
     unsigned *warned;                       /* borrowed: a bit for each warning that was given */
@@ -32,8 +32,8 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
  * Begins. `lookup` is getenv or a test's own; what it gives must outlive *out. `warn` gets a line
- * that names a variable, never its value. *warned, 0 at first, prevents that a warning is given
- * twice.
+ * that names a variable, never its value. *warned, which the caller sets to 0 once, prevents
+ * that a warning is given twice.
  *
  * Gives:  *out, ended with otel_finish.
  */
@@ -41,8 +41,9 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets each setting that has no value yet from its variable; other variables are not read. Headers
- * are set only if the section has no header and no login. Reads `attributes`, too.
+ * Sets each setting that has no value yet from its variable: the protocol only together with the
+ * URL, the client's key only together with its certificate, headers only if the section has no
+ * header and no login. Reads `attributes`, too.
  * What is bad in a variable, or finds no memory, is left out.
  *
  * Lends:  what the settings point to, until the next otel_fill or otel_finish.

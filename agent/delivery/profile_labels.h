@@ -15,14 +15,16 @@ struct profile_labels {
 
 /*
  * Lists the service's own labels, then those of the settings, then those of the service that were
- * detected (labels_found). A setting is left out if the service has a label of that name.
+ * detected (labels_found). A setting is left out if the service has a label of that name, own or
+ * detected.
  */
 void profile_labels_list(struct profile_labels *out, const struct service *service,
                          const struct label *settings, size_t setting_count);
 
 /*
- * Removes labels from the end until a Pyroscope takes the rest, together with `added` labels that
- * server and agent add, and those of samples. Logs that once: *warned is false at first.
+ * Removes labels from the end until there are no more than PYROSCOPE_LABELS_MAX, together with
+ * `added` labels that server and agent add, and those of the service's samples. Lengths are not
+ * looked at. Logs that once: the caller sets *warned to false at first.
  */
 void profile_labels_limit(struct profile_labels *labels, const struct service *service,
                           size_t added, bool *warned);

@@ -3,7 +3,8 @@
  * publisher_otlp.h - gathers the services of an interval into OTLP requests for the exporters.
  *
  * Shape:   publisher_otlp_new, publisher_otlp_service for each service of an interval, then
- *          publisher_otlp_end; publisher_otlp_free. A full request is handed over earlier.
+ *          publisher_otlp_end; publisher_otlp_free. A request that is full is handed over before
+ *          that.
  */
 #ifndef AGENT_DELIVERY_PUBLISHER_OTLP_H
 #define AGENT_DELIVERY_PUBLISHER_OTLP_H
@@ -33,7 +34,8 @@ void publisher_otlp_service(struct publisher_otlp *publisher, const struct servi
 /* Hands what was gathered to the exporters: the interval is over. */
 void publisher_otlp_end(struct publisher_otlp *publisher);
 
-/* Requests handed over so far, one for each form, however many exporters take it. */
+/* Requests handed over so far. Each is of one exporter_form, and counts once, however many
+ * exporters take it. */
 uint64_t publisher_otlp_requests(const struct publisher_otlp *publisher);
 
 /* Frees it and what was not handed over. NULL is fine. */

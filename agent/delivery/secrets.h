@@ -15,18 +15,21 @@ enum { SECRETS_PATHS_MAX = 40 }; /* credentials of one exporter; with more secre
 
 /* Memory that the settings point into until secrets_release. */
 struct secrets {
-    struct exporter_secret_header *headers; /* owned; its texts are not */
+    struct exporter_secret_header *headers; /* owned; the texts in it are not */
     char *paths[SECRETS_PATHS_MAX];         /* owned: of credentials */
     size_t path_count;
 };
 
 /*
  * Changes `settings`: a secret that names an environment variable gets its value as `text`, one
- * that names a credential of systemd gets its path as `file`. At first use the value is
- * overwritten with zeros in the environment; a copy is kept until the process ends.
+ * that names a credential of systemd gets its path as `file`. When a variable is first used, it is
+ * overwritten with zeros in the environment; this and later uses get a copy, which is kept until
+ * the process ends.
  *
  * Gives:  *out, ended with secrets_release, on failure too.
- * Errors: false: a variable or credential is missing, or out of memory; `err` names it.
+ * Errors: false: a variable is missing or empty, systemd has given no credentials, or out of
+ *         memory; `err` names it. `settings` may be changed in part. Whether a credential's file is
+ *         there is not checked.
  */
 MUST_CHECK bool secrets_fetch(struct exporter_settings *settings, struct secrets *out,
                               struct err *err);

@@ -48,7 +48,7 @@ struct spool_v1_name {
     uint16_t owed; /* bit n: owers[n] has yet to deliver it; never 0 */
 };
 
-/* Names of entries of a directory, the oldest of these first. */
+/* Names of entries of a directory, the oldest first. */
 struct spool_v1_list {
     struct spool_v1_name *names; /* owned: ended with free */
     size_t count, capacity;
@@ -56,15 +56,16 @@ struct spool_v1_list {
 
 struct spool_v1_entry {
     unsigned char *bytes;                  /* owned: ended with free */
-    const char *owers[SPOOL_V1_OWERS_MAX]; /* names of exporters */
+    const char *owers[SPOOL_V1_OWERS_MAX]; /* all that the head names, delivered or not */
     size_t ower_count;
-    unsigned form;                   /* enum exporter_form */
-    struct exporter_profile profile; /* its labels are in `labels`: do not copy the struct */
+    unsigned form; /* enum exporter_form */
+    /* Its labels are in `labels`: do not copy the struct. Service and type may be NULL. */
+    struct exporter_profile profile;
     struct label labels[SPOOL_V1_LABELS_MAX];
 };
 
 /*
- * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists any.
+ * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists that many, no matter which.
  *
  * Gives:  *out, whose names the caller frees, on failure too.
  * Errors: false: it cannot be read, or out of memory; errno says which.

@@ -116,7 +116,7 @@ static bool is_root_only(pid_t pid, uid_t user)
     return stat(path, &info) == 0 && info.st_uid != user;
 }
 
-bool ptrace_access_in_calls(void)
+bool ptrace_access_calls_are_refused(void)
 {
     return try_read(getpid()) != 0; /* which no other rule forbids */
 }
@@ -126,7 +126,8 @@ static enum ptrace_access refused_by_rule(int open_cause)
 {
     bool is_refused = open_cause == EACCES || open_cause == EPERM;
 
-    return !is_refused && ptrace_access_in_calls() ? PTRACE_ACCESS_SECCOMP : PTRACE_ACCESS_LSM;
+    return !is_refused && ptrace_access_calls_are_refused() ? PTRACE_ACCESS_SECCOMP
+                                                            : PTRACE_ACCESS_LSM;
 }
 
 /* What stands in the way of one without CAP_SYS_PTRACE. */

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* name, description, remedy */
+/* Name, description, remedy. GONE: also a process that has ended and waits for its parent, and a
+ * thread of the kernel. */
 #define PTRACE_ACCESS_LIST(X)                                                                     \
     X(NONE, "its memory can be read", "")                                                         \
     X(GONE, "there is no such process", "")                                                       \
@@ -47,7 +48,7 @@
       "put pystrobe in front of the program (pystrobe exec -- COMMAND), or give it "              \
       "CAP_SYS_PTRACE")                                                                           \
     X(LSM, "a security module (AppArmor, SELinux, Landlock, ...) refuses it",                     \
-      "allow pystrobe \"ptrace (read)\" in its profile; the audit log names it")
+      "allow pystrobe \"ptrace (read)\" in its profile; the audit log names the module")
 
 enum ptrace_access {
 #define PTRACE_ACCESS_ENUM(name, text, cure) PTRACE_ACCESS_##name,
@@ -63,14 +64,14 @@ enum ptrace_access ptrace_access_find(pid_t pid);
 const char *ptrace_access_text(enum ptrace_access access);
 const char *ptrace_access_cure(enum ptrace_access access);
 
-/* Writes description and remedy as one sentence for users, cut to `size`. */
+/* Writes "description; remedy" for users, without remedy only the description, cut to `size`. */
 void ptrace_access_explain(enum ptrace_access access, char *out, size_t size);
 
 /* True if process_vm_readv is refused even for our own process (seccomp); reading /proc/PID/mem may
  * still be allowed. */
-bool ptrace_access_in_calls(void);
+bool ptrace_access_calls_are_refused(void);
 
-/* kernel.yama.ptrace_scope, 0 to 3; -1: the kernel has no Yama. */
+/* kernel.yama.ptrace_scope, 0 to 3; -1: the kernel has no Yama, or it cannot be read. */
 long ptrace_access_yama(void);
 
 #endif

@@ -24,7 +24,7 @@ struct report {
     int64_t total;                /* in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */
     size_t top_count;
-    size_t top_max; /* how many of them to show, in JSON too */
+    size_t top_max; /* how many of them to show at most, in JSON too; 0: none */
     bool colour;    /* of the table */
 };
 
@@ -33,7 +33,7 @@ void report_table(const struct report *report, struct buf *out);
 
 /*
  * Appends a table of the functions whose own value changed most. `profile` has two values, both of
- * `type`: value 0 is after the change, value 1 before it.
+ * `type`: value 0 (after the change) and value 1 (before it).
  *
  * Errors: PPROF_NOMEM; PPROF_FULL: `out` is full, or has no memory.
  */

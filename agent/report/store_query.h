@@ -5,7 +5,7 @@
  * If there are more profiles than the limits and the deadline allow, those that are read are spread
  * evenly over the time range. The answer has how many there are (files) and were read (read).
  *
- * Gives:  all append one JSON object and a newline to `out`.
+ * Gives:  all but store_query_index_of_turn append one JSON object and a newline to `out`.
  * Errors: false; `err` says why, and part of the object may be there.
  */
 #ifndef AGENT_REPORT_STORE_QUERY_H
@@ -20,10 +20,12 @@
 #include "base/err.h"
 
 enum {
-    STORE_QUERY_FILES_MAX = 4096,    /* profiles that are added up */
-    STORE_QUERY_POINTS_MAX = 800,    /* profiles of a time line, a point each */
-    STORE_QUERY_NODES_MAX = 100000,  /* of a flame graph */
-    STORE_QUERY_BYTES_MAX = 32 << 20 /* memory of a sum, and of each profile */
+    STORE_QUERY_FILES_MAX = 4096, /* profiles that are added up */
+    STORE_QUERY_POINTS_MAX = 800, /* profiles of a time line, a point each */
+    /* Nodes of a flame graph; beyond it the smallest are left out, and count for their callers. */
+    STORE_QUERY_NODES_MAX = 100000,
+    /* Memory of a sum, and of each profile; what does not fit is left out. */
+    STORE_QUERY_BYTES_MAX = 32 << 20
 };
 
 /* Profiles of one service. All borrowed. */
@@ -32,12 +34,13 @@ struct store_query {
     int64_t from_ms, to_ms;     /* UTC: those that began from from_ms on and before to_ms */
     int64_t pid;                /* only samples of this process; 0: of all */
     struct pprof_label label;   /* only samples with this label; key NULL: all */
-    uint64_t deadline_ns;       /* monotonic: none is read after it */
+    /* Monotonic: none is read after it; if none was by then, graph and difference fail. */
+    uint64_t deadline_ns;
 };
 
 /*
  * Index, 0 to `count` - 1, of what is read in turn `turn` (0 to `count` - 1): each once, and after
- * N turns no more than 2 * count / N unread ones are neighbours.
+ * N turns no more than 2 * count / N in a row are unread.
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
 
@@ -45,15 +48,17 @@ size_t store_query_index_of_turn(size_t turn, size_t count);
 size_t store_query_labels(const struct store_query *query,
                           struct pprof_label out[REPORT_LABELS_MAX]);
 
-/* The folders of a store: service, number and bytes of profiles, first and last start. */
+/* The folders of a store: service, number and bytes of profiles, first and last start. No
+ * store: an empty list. 10000 folders at most. */
 MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);
 
-/* The totals of each profile that is read, for the values that the first has. */
+/* The totals of each profile that is read, in the order of reading, not of time; for the values
+ * that the first one read has. */
 MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf *out,
                                      struct err *err);
 
-/* The flame graph of their sum. `type`: the value that is shown first; NULL: cpu, if there is none
- * wall, else the last. */
+/* The flame graph of their sum, with all values. `type`: the one that is shown first; fails if
+ * there is none of that name. NULL: cpu, else wall, else the last. */
 MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
                                   struct buf *out, struct err *err);
 
@@ -61,7 +66,8 @@ MUST_CHECK bool store_query_graph(const struct store_query *query, const char *t
 MUST_CHECK bool store_query_profile(const struct store_query *query, const char *type,
                                     struct buf *out, struct err *err);
 
-/* The flame graph of what `after` took more or less than `before`; `type` as above. */
+/* The flame graph of what `after` took more or less than `before`, which is scaled to the recorded
+ * time of `after`. `type`: the value that is compared, as above. Fails if the units differ. */
 MUST_CHECK bool store_query_difference(const struct store_query *before,
                                        const struct store_query *after, const char *type,
                                        struct buf *out, struct err *err);

@@ -8,17 +8,18 @@
  * In the first BUDGET_PATIENCE_NS scans and delivery count as if they had taken that long, because
  * the agent's own start, which is among them, comes once.
  *
- * Samples: while the last minute is within the limit, targets are sampled at the rates asked for,
- * as long as samples, scans and delivery take no more than 1.5 times the limit, and all together no
- * more than twice the limit. During bursts, which users ask for, only the minute's limit counts.
- * Beyond these limits, the CPU time that scans and delivery leave is divided fairly between owners,
- * and between the targets of each (fair_share.h): the most expensive targets are slowed first, down
- * to one sample a second. If an owner's targets take more than its share even so, and more than a
- * quarter of the limit, the most expensive ones are left out after BUDGET_PATIENCE_NS.
+ * Samples: while the last minute is within the limit, targets are sampled at the rates asked for.
+ * Samples, scans and delivery may take up to 1.5 times the limit then, and together with opening
+ * and requests up to twice the limit. During bursts, which users ask for, only the minute's limit
+ * counts. Beyond these limits, the CPU time that scans and delivery leave is divided fairly between
+ * owners, and between the targets of each (fair_share.h): the most expensive targets are slowed
+ * first, down to one sample a second. If at one sample a second an owner's targets still take more
+ * than its share, and more than a quarter of the limit, the most expensive ones are left out after
+ * BUDGET_PATIENCE_NS.
  *
- * Opening: may take what samples, scans and delivery leave of the limit, at least a quarter of it.
- * What it does not use is saved up: 30 s of the limit at most, 60 s at the start. Processes that do
- * not fit wait.
+ * Opening: may take what samples, scans and delivery leave of the limit, and always a quarter of
+ * the limit. What it does not use is saved up: 30 s of the limit at most, 60 s at the start.
+ * Processes that do not fit wait.
  *
  * Memory: if it is beyond the limit for BUDGET_PATIENCE_NS, the targets that add most to profiles
  * are left out. Memory for requests of users does not count here.
@@ -51,16 +52,16 @@ struct budget_limits {
 /* Usage up to now. */
 struct budget_use {
     uint64_t cpu_ns;
-    uint64_t asked_cpu_ns;       /* of it, for requests of users */
-    uint64_t opening_ns;         /* of it, to open processes */
-    uint64_t sampling_ns;        /* of it, for samples, as targets are charged for them */
-    uint64_t memory_bytes;       /* in use now */
+    uint64_t asked_cpu_ns; /* of it, for requests of users */
+    uint64_t opening_ns;   /* of it, to open processes */
+    uint64_t sampling_ns;  /* for samples, as targets are charged: may be more than they took */
+    uint64_t memory_bytes; /* in use now */
     uint64_t asked_memory_bytes; /* of it, for requests of users */
 };
 
 /* Result of the last step. In the first minute, means are those since the start. */
 struct budget_state {
-    struct budget_limits promised;
+    struct budget_limits promised; /* the limits of the settings */
     double used_cpu; /* share of one core, mean of the last minute, without opening and requests */
     double used_opening_cpu;    /* the same for opening */
     double used_cpu_ns;         /* CPU time of the last minute, without opening and requests */
@@ -90,7 +91,9 @@ struct budget {
                          * all rates asked for fit into the limit again */
     uint64_t floor_ns;  /* monotonic: since when one sample a second is too much; 0: it is not */
     uint64_t memory_ns; /* monotonic: since when memory is too much; 0: it is not */
-    uint64_t excess_memory_bytes; /* to be freed by leaving out targets; 0: none */
+    /* For the caller to free in this step by leaving out targets, which it adds to state.left_out;
+     * 0: none. */
+    uint64_t excess_memory_bytes;
 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);
@@ -101,8 +104,9 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 /* Updates all but the shares. Does nothing if no time has passed. */
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
-/* Divides the CPU time: sets the share of each target (sorted by fair_share_sort), updates the
- * state, and marks targets to be left out. Gives how many it marked. `bursts`: a burst runs. */
+/* Divides the CPU time: sets the share of each target (which the caller has sorted:
+ * fair_share_sort), updates the state, and marks targets to be left out. Gives how many it marked.
+ * `bursts`: a burst runs. */
 size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
                      bool bursts);
 
@@ -111,8 +115,9 @@ size_t budget_divide(struct budget *budget, struct fair_share_target *targets, s
 bool budget_may_open(const struct budget *budget, uint64_t opening_ns, size_t under_way);
 
 /*
- * Memory of a process that is not backed by a file, in bytes; pid 0: of this process. Gives 0 if it
- * cannot be read. In budget_use.c, so that tests of budget.c can give other values.
+ * Memory of a process that is in RAM and neither of a file nor shared, in bytes; pid 0: of this
+ * process. Gives 0 if it cannot be read. In budget_use.c, so that tests of budget.c can give other
+ * values.
  */
 uint64_t budget_memory_of(pid_t pid);
 

@@ -6,8 +6,8 @@
  * the copies that were fetched beforehand (prefetch.h). If the copies of the next sample have the
  * same bytes at all these offsets, the result is the same, too.
  *
- * Then no second read is needed to detect a torn read: if all parts have the same bytes in two
- * samples, all of them had these at the same time, between the two.
+ * This also detects torn reads without a second read: if no part has changed from one sample to the
+ * next, all parts had these bytes together at some time between the two.
  *
  * Shape:   memos_init; memos_begin; for each thing memo_find, and if that gives NULL memo_record,
  *          reads through `mem`, memo_store or memo_discard; memos_end; memos_finish.
@@ -58,9 +58,9 @@ struct memos {
     struct mem mem;            /* reads through this are recorded */
     struct prefetch *prefetch; /* borrowed: serves the reads */
     struct prefetch_set *set;  /* borrowed: the copies */
-    struct memo **all;         /* owned; each owned */
+    struct memo **all;         /* owned; each owned; in the order in which they were first stored */
     size_t count, capacity;
-    struct pointer_table by_key; /* the same, by a number made of the key */
+    struct pointer_table by_key; /* by a number made of the key; one key for each number */
     struct memo *spare;          /* owned: list of unused ones */
     size_t spare_count;
     size_t next;  /* index of the one that is likely looked up next */
@@ -98,14 +98,15 @@ void memos_forget(struct memos *memos);
  */
 void *memo_find(struct memos *memos, struct memo_key key);
 
-/* Starts to record the MEM_FIRST reads through `mem`, but not those that begin in the `size` bytes
- * at `excluded`, nor `implied` ones. After a read that is `once` no result is stored (mem.h). */
+/* Starts to record reads through `mem` (mem.h): those of MEM_FIRST, but not `implied` ones, nor
+ * those that begin in the `size` bytes at `excluded`. After a `once` read no result is stored. */
 void memo_record(struct memos *memos, cpy_addr excluded, size_t size);
 
 /*
- * Stops recording; stores a result if all reads were served from the copies.
+ * Stops recording; makes a result if reads were recorded, and all were served from the copies.
  *
- * Lends: `result_size` bytes, aligned to 8, for the caller to fill; NULL: it is not stored.
+ * Lends: `result_size` bytes, aligned to 8, as memo_find does, for the caller to fill before the
+ *        next memo_find; NULL: it is not stored.
  */
 void *memo_store(struct memos *memos, struct memo_key key, size_t result_size);
 
