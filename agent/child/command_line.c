@@ -42,7 +42,8 @@ bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX])
         return true;
     if (child_process_fork(&child, write_command_line, &job) == 0) {
         status = child_process_wait(&child, clock_mono_ns() + LIMIT_NS);
-        got = read(job.pipe[0], out, PROC_COMMAND_MAX - 1);
+        if (status != CHILD_PROCESS_STATUS_RUNS)
+            got = read(job.pipe[0], out, PROC_COMMAND_MAX - 1);
         child_process_end(&child, clock_mono_ns());
     }
     out[got > 0 ? got : 0] = '\0';
