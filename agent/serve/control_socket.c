@@ -110,7 +110,7 @@ bool control_socket_can_be(const char *path, struct err *err)
 
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode))
-            err_set(err, "%s: exists already and is not a socket: name another path", path);
+            err_set(err, "%s: exists already and is not a socket; name another path", path);
         return S_ISSOCK(st.st_mode);
     }
     folder_of(path, folder);
