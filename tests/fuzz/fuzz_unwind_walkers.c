@@ -130,11 +130,11 @@ static void sample(struct cpy_target *t, uint8_t asked)
     target_choose_readers(t);
     cpy_set_options(t, &options);
     for (i = 0; i < 2; i++) /* read, then from the caches */
-        (void)cpy_sample(t, check_thread, &text);
+        (void)!cpy_sample(t, check_thread, &text);
     for (thread = 0; thread < t->list.thread_count && thread < THREADS_MARKED; thread++) {
         waits[thread].state = t->list.threads[thread].words.addr;
         waits[thread].futex = t->list.threads[thread].words.thread_id;
-        (void)cpy_fingerprint(t, waits[thread].state, &mark);
+        (void)!cpy_fingerprint(t, waits[thread].state, &mark);
     }
     (void)!cpy_lock_holders(t, waits, thread);
 }
