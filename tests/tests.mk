@@ -54,7 +54,7 @@ deps: ## daily: install what is missing (DEPS=build, demo, test, packages or bro
 	@sh tests/setup/deps.sh $(DEPS)
 
 # The fuzz targets are compiled, too: linked with libFuzzer and run they are only by `make fuzz`.
-test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH) $(FUZZ:%=%.o)
+test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH) $(FUZZ:%=%.o) $(MAN_INI)
 $(FUZZ:%=%.o): WERROR = -Werror
 
 pythons: ## long: find the Pythons of the live tests; get those that Debian or Maven Central has

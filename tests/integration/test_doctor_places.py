@@ -117,7 +117,7 @@ def test_a_url_may_have_an_address_with_a_zone(check):
     ({"status": 403}, "login", "token_file"),
     ({"status": 407}, "proxy refuses", "proxy_login_file"),
     ({"silent": True}, "answer:", "timeout"),
-    ({"status": 404}, "no server of this type: the server answered 404 (is there a Pyroscope at http:", "path of url"),
+    ({"status": 404}, "not a server of this type: the server answered 404 (is there a Pyroscope at http:", "path of url"),
     ({"status": 400, "words": b"too many labels"}, "refuses an empty profile: the server answered 400: too many labels",
      "server says"),
     ({"type": "text/html", "words": b"<html>Log in</html>"}, "answered 200 with text/html (is there a Pyroscope at http:",

@@ -103,4 +103,4 @@ def test_what_a_command_leaves_behind_is_named(pystrobe, family, tmp_path):
 
     assert recording.returncode == 0, errors
     assert "pystrobe: the command has ended; process %d (" % orphan in errors
-    assert "goes on and is not sampled any more" in errors
+    assert "runs on and is no longer sampled" in errors

@@ -156,7 +156,7 @@ def test_a_sampler_that_is_stopped_is_replaced(scene):
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
 
-    one.wait_line("a sampler did nothing")
+    one.wait_line("a sampler answered nothing")
     live.wait_until(lambda: one.samplers() and not set(one.samplers()) & set(stopped), "new samplers")
     one.wait_profile()
 
