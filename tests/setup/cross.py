@@ -24,7 +24,7 @@ ARCH = "arm64"
 TRIPLET = "aarch64-linux-gnu"
 EMULATOR = "qemu-aarch64-static"
 PACKAGES = ["make", "git", "ca-certificates", "python3", "build-essential", "pkg-config", "protobuf-c-compiler",
-            "debhelper", "crossbuild-essential-" + ARCH, "qemu-user-static"]
+            "debhelper", "mandoc", "crossbuild-essential-" + ARCH, "qemu-user-static"]
 PACKAGES += [name + ":" + ARCH for name in ("libcurl4-openssl-dev", "libprotobuf-c-dev", "libdeflate-dev", "zlib1g-dev",
                                             "libinih-dev", "libmicrohttpd-dev", "libncurses-dev", "libcmocka-dev")]
 
