@@ -58,7 +58,9 @@ def test_the_package_is_installed_and_shows_its_page(machine, deb):
     wait_until("the page has the program", lambda: "spin" in
                [one["service"] for one in json.loads(get(machine, "api/services")[1])["services"]])
     expect_no_complaint(machine.run("journalctl --no-pager -u pystrobe"))
-    assert "No entries" in machine.run("journalctl --no-pager -u pystrobe -p warning")
+    # A sample takes longer where others want the CPU, as the other tests do: taking fewer is no false alarm then.
+    told = machine.run("journalctl --no-pager -u pystrobe -p warning").splitlines()
+    assert [line for line in told if "less often" not in line and "No entries" not in line and not line.startswith("-- ")] == []
 
 
 def test_a_container_is_profiled_where_podman_is_docker_and_base_images_are_debootstraps(engine):
