@@ -30,10 +30,11 @@ static void place_of_exporter(const struct exporter_settings *exporter,
 void places_each(const struct conf *conf, void (*each)(void *ctx, const struct place *place),
                  void *ctx)
 {
-    struct place spool = {
-        .name = "spool", conf->agent.spool, .min_free_bytes = conf->agent.spool_min_free_bytes};
-    struct place control = {.name = "control", conf->agent.control, .is_socket = true};
-    struct place listen = {.name = "listen", conf->http.listen, .is_socket = true};
+    struct place spool = {.name = "spool",
+                          .path = conf->agent.spool,
+                          .min_free_bytes = conf->agent.spool_min_free_bytes};
+    struct place control = {.name = "control", .path = conf->agent.control, .is_socket = true};
+    struct place listen = {.name = "listen", .path = conf->http.listen, .is_socket = true};
 
     if (spool.path && strcmp(spool.path, "off") != 0)
         each(ctx, &spool);

@@ -45,14 +45,14 @@ void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t 
 {
     struct cpu_attribution_item *item, *end = cpu_attribution->items + cpu_attribution->count;
     const double cpu = (double)cpu_ns, wait = (double)wait_ns;
+    double scale;
     uint64_t seen;
 
     cpu_attribution->samples = 0;
     if (cpu_attribution->now_total == 0)
         return;
+    scale = cpu / (double)cpu_attribution->now_total;
     for (item = cpu_attribution->items; item < end; item++) {
-        const double scale = cpu / (double)cpu_attribution->now_total;
-
         seen = (uint64_t)((double)item->now.seen * scale);
         item->ended.seen += seen;
         item->ended.woken += (uint64_t)((double)item->now.woken * scale);

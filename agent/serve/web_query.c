@@ -97,7 +97,7 @@ static bool read_label(const struct web_words *words, char out[WEB_LABEL_SIZE], 
         (void)snprintf(out, WEB_LABEL_SIZE, "%s", text);
         return true;
     }
-    err_set(err, "label=%.40s: is to be KEY=TEXT, of less than %d bytes", text, WEB_LABEL_SIZE);
+    err_set(err, "label=%.40s: must be KEY=TEXT, of less than %d bytes", text, WEB_LABEL_SIZE);
     return false;
 }
 
