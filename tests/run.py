@@ -8,7 +8,7 @@ N workers (1) run N tests at a time, unit tests and pytest's; the latter need py
 they run one after the other, and a line says so. What a run writes lies below the build directory; runs of different
 names can go on there at the same time.
 
-Before that line stands "failed: NAME" for each that failed, and "second try: NAME" for each that passed at its
+Before that line stands "failed: NAME (WHY)" for each that failed, and "second try: NAME" for each that passed at its
 second try only (which the count takes as passed).
 
 What the usual tools do not do, and is here for that:
@@ -39,12 +39,14 @@ SECOND_TRIES = 8
 FINDING = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:|^==\d+==", re.MULTILINE)
 GROUP = re.compile(r"@\w+$")  # which pytest-xdist puts after a name
 TAP = re.compile(r"^(not )?ok \d+ (- |# SKIP )(.*)$")
+WHY_CHARS = 300
 
 
 class Counts:
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
         self.names = []  # of what failed
+        self.why = {}  # by name: a line of what it said
         self.second = []  # names of what passed at its second try
 
     def add(self, other):
@@ -52,6 +54,7 @@ class Counts:
         self.failed += other.failed
         self.skipped += other.skipped
         self.names += other.names
+        self.why.update(other.why)
         self.second += other.second
 
     def __str__(self):
@@ -118,6 +121,17 @@ def run_units(programs, wrapper, workers):
     return total
 
 
+def why_unit_failed(text, status):
+    """What a sanitizer found, or the first test that failed and where; else how the program ended."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if FINDING.search(line):
+            return line
+        if line.startswith("not ok"):
+            return " ".join([TAP.sub(r"\3", line)] + [more for more in lines[number + 1 : number + 3] if more.startswith("#")])
+    return "status %s after: %s" % (status, lines[-1] if lines else "nothing")
+
+
 def run_unit_again(program, wrapper, counts, text, status):
     """A second try of one that failed, unless a sanitizer or valgrind found something."""
     say("%s\nunit: %s ended with status %s" % (text, program, status))
@@ -130,6 +144,7 @@ def run_unit_again(program, wrapper, counts, text, status):
             counts.second = [name_of(program)]
     if counts.failed:
         counts.names = [name_of(program)]
+        counts.why[name_of(program)] = why_unit_failed(text, status)
     return counts
 
 
@@ -144,8 +159,8 @@ def count_junit(path):
 
 
 def failed_tests(path):
-    """The node ids of what failed, and whether they may be tried again."""
-    ids = []
+    """What failed: a line of why by its node id, and whether it may be tried again."""
+    why = {}
     again = True
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         failure = case.find("failure") if case.find("failure") is not None else case.find("error")
@@ -153,8 +168,8 @@ def failed_tests(path):
             continue
         file = case.get("classname", "").replace(".", os.sep) + ".py"
         again = again and not FINDING.search(failure.text or "") and os.path.isfile(file)
-        ids.append("%s::%s" % (file, GROUP.sub("", case.get("name"))))
-    return ids, again and 0 < len(ids) <= SECOND_TRIES
+        why["%s::%s" % (file, GROUP.sub("", case.get("name")))] = failure.get("message") or ""
+    return why, again and 0 < len(why) <= SECOND_TRIES
 
 
 def words_for_workers(workers):
@@ -182,7 +197,8 @@ def run_pytest_once(arguments, build, name, report_name):
     counts = count_junit(report) if os.path.exists(report) else Counts(failed=1)
     if status != 0 and counts.failed == 0:
         counts.failed = 1  # nothing was collected, or pytest itself failed
-    counts.names, again = failed_tests(report) if os.path.exists(report) else ([], False)
+    counts.why, again = failed_tests(report) if os.path.exists(report) else ({}, False)
+    counts.names = list(counts.why)
     if counts.failed and not counts.names:
         counts.names = ["pytest itself"]
     return counts, again
@@ -221,7 +237,8 @@ def main():
     for name in total.second:
         say("second try: " + name)
     for name in total.names:
-        say("failed: " + name)
+        why = " ".join(total.why.get(name, "").split())[:WHY_CHARS]
+        say("failed: %s%s" % (name, " (%s)" % why if why else ""))
     say(str(total))
     return 1 if total.failed or not total.passed else 0
 

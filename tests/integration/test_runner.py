@@ -50,15 +50,24 @@ def test_a_program_that_fails_once_passes_and_is_named(tmp_path):
 
 
 def test_a_program_that_always_fails_fails(tmp_path):
-    bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; exit 1")
+    bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; echo '# 1 != 2'; echo '# x.c:5: error'; exit 1")
     status, last, text = run(tmp_path, "--unit", bad)
     assert (status, last) == (1, "0 passed, 1 failed, 0 skipped")
-    assert "failed: bad" in text.splitlines() and "second try: bad" not in text.splitlines()
+    assert "failed: bad (a # 1 != 2 # x.c:5: error)" in text.splitlines() and "second try: bad" not in text.splitlines()
 
 
 def test_what_a_sanitizer_finds_is_final(tmp_path):
     found = program(tmp_path, "found", FAILS_ONCE % {"mark": tmp_path / "mark", "text": "ERROR: AddressSanitizer: x"})
-    assert run(tmp_path, "--unit", found)[:2] == (1, "0 passed, 1 failed, 0 skipped")
+    status, last, text = run(tmp_path, "--unit", found)
+    assert (status, last) == (1, "0 passed, 1 failed, 0 skipped")
+    assert "failed: found (ERROR: AddressSanitizer: x)" in text.splitlines()
+
+
+def test_a_program_that_ends_early_is_named_with_its_status(tmp_path):
+    dies = program(tmp_path, "dies", "echo last words; exit 3")
+    status, last, text = run(tmp_path, "--unit", dies)
+    assert (status, last) == (1, "0 passed, 1 failed, 0 skipped")
+    assert "failed: dies (status 3 after: last words)" in text.splitlines()
 
 
 def test_a_live_test_that_fails_once_passes_and_is_named(tmp_path):
@@ -72,7 +81,8 @@ def test_a_live_test_that_a_sanitizer_failed_fails(tmp_path):
     write_suite(tmp_path, "WARNING: ThreadSanitizer: data race")
     status, last, text = run(tmp_path, "--pytest", "suite")
     assert (status, last) == (1, "1 passed, 1 failed, 0 skipped")
-    assert "failed: suite/test_it.py::test_fails_once" in text.splitlines()
+    [line] = [line for line in text.splitlines() if line.startswith("failed: ")]
+    assert line.startswith("failed: suite/test_it.py::test_fails_once (AssertionError: WARNING: ThreadSanitizer: data race")
 
 
 def test_programs_that_run_at_the_same_time_are_counted_and_the_failed_one_is_named(tmp_path):
@@ -80,7 +90,7 @@ def test_programs_that_run_at_the_same_time_are_counted_and_the_failed_one_is_na
     bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; exit 1")
     status, last, text = run(tmp_path, "--workers", "3", "--unit", *names, bad)
     assert (status, last) == (1, "4 passed, 1 failed, 0 skipped")
-    assert "failed: bad" in text.splitlines()
+    assert "failed: bad (a)" in text.splitlines()
 
 
 def test_a_test_of_a_group_of_workers_is_found_for_its_second_try(tmp_path):
