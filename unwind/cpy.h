@@ -74,7 +74,9 @@ enum cpy_status {
     CPY_STATUS_CPU = 1 << 2,       /* it runs, or waits for a CPU; on request, see cpy_sample */
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
-    CPY_STATUS_GC = 1 << 5         /* it collects garbage */
+    CPY_STATUS_GC = 1 << 5,        /* it collects garbage */
+    CPY_STATUS_SLEPT = 1 << 6 /* with CPY_STATUS_CPU: it may have slept when its stack was read, so
+                                 a stack with which it sleeps may not be where it ran */
 };
 
 struct cpy_thread {

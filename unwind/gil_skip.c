@@ -25,6 +25,15 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
     return count;
 }
 
+/* True if a thread has slept since its stack was read. Where samples tell who runs, the thread is
+ * looked at before its stack is fetched. */
+static bool has_slept(struct cpy_target *t, struct cached *cached)
+{
+    return target_asks_cpu(t) ? sched_idle_look(&cached->sched_idle, &t->scratch->stat_files,
+                                                t->process.proc_fd, cached->out.tid)
+                              : sched_idle_since_read(&cached->sched_idle);
+}
+
 /* True if a thread may go on running, as it did when it was asked last. */
 static bool ran_lately(const struct cached *cached)
 {
@@ -44,7 +53,7 @@ static void ask_some(struct cpy_target *t, bool asks)
         cached->asked = asks && ran_lately(cached);
         if (!cached->asked)
             continue;
-        cached->sleeps = sched_idle_since_read(&cached->sched_idle);
+        cached->sleeps = has_slept(t, cached);
         if (cached->counted_ns > 0 && cached->sched_idle.cpu_ns > cached->counted_ns)
             used_ns += cached->sched_idle.cpu_ns - cached->counted_ns;
         running += (cached->out.status & CPY_STATUS_CPU) != 0;
@@ -66,8 +75,8 @@ static void find_sleepers(struct cpy_target *t)
     for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
         if (!cached->asked)
-            cached->sleeps = asks && (t->list.asks_all ? sched_idle_since_read(&cached->sched_idle)
-                                                       : cached->sched_idle.read);
+            cached->sleeps =
+                asks && (t->list.asks_all ? has_slept(t, cached) : cached->sched_idle.read);
         cached->sleeps = cached->sleeps && cached->whole && !cached->out.torn;
         cached->set.state_only = cached->sleeps;
         if (target_follows(t, cached->out.tid))
@@ -122,7 +131,7 @@ static void mark_runners(struct cpy_target *t)
     t->gil_skip.ran_count = 0;
     for (size_t i = 0; i < t->list.interp_count; i++)
         if (!target_uses(t, CPY_LAYER_SLEEPERS) ||
-            !sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
+            !has_slept(t, t->list.threads[t->list.interps[i].runner].cached))
             mark(t, t->list.interps[i].runner);
 }
 
@@ -213,11 +222,11 @@ static bool is_process_idle(const struct cpy_target *t)
            t->list.threads[0].cached->sched_idle.only_thread;
 }
 
-/* Reads the threads that ran again, after their counters: see sched_idle_is_ready. */
+/* Reads the threads that ran again, after a look at each. */
 static void fetch_ran(struct cpy_target *t)
 {
     for (size_t i = 0; target_asks_cpu(t) && i < t->gil_skip.ran_count; i++)
-        (void)sched_idle_since_look(&t->list.threads[t->gil_skip.ran[i]].cached->sched_idle);
+        (void)has_slept(t, t->list.threads[t->gil_skip.ran[i]].cached);
     prefetch_fetch(&t->prefetch, t->sets.list, t->gil_skip.ran_count);
 }
 

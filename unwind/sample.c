@@ -10,7 +10,6 @@
 
 enum {
     WALK_TRIES = 16,
-    ASK_TRIES = 3,
     PINNED_FIRST = 256, /* samples: the first period after a torn one, see cpu_pin.h; each one is 4
                            times longer */
     PINNED_MAX = 1 << 16,
@@ -287,6 +286,8 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
                                    out->tid, &t->running.wake)) {
         out->status |= CPY_STATUS_CPU;
     }
+    if (out->status & CPY_STATUS_CPU && sched_idle->unsure)
+        out->status |= CPY_STATUS_SLEPT;
     if (sched_idle->cpu_ns != before_ns)
         t->running.last_ran = out->tid;
     if (sched_idle->cpu >= 0) {
@@ -334,18 +335,13 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         thread->words.addr == t->list.interps[thread->interp].holder)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (thread->cached->sleeps && !t->gil_skip.active) { /* but it has run: it was not fetched */
-        (void)sched_idle_since_look(&thread->cached->sched_idle);
+        (void)sched_idle_look(&thread->cached->sched_idle, &t->scratch->stat_files,
+                              t->process.proc_fd, out->tid);
         fetch_pinned(t, set);
         fetched = true;
     }
-    for (int tries = 0; target_asks_cpu(t) && tries < ASK_TRIES; tries++) {
-        out->status &= ~(uint32_t)CPY_STATUS_CPU;
+    if (target_asks_cpu(t))
         ask_kernel(t, thread->cached, out);
-        if (!thread->cached->sched_idle.came)
-            break;
-        fetch_pinned(t, set);
-        fetched = true;
-    }
     if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
         return CPY_NOMEM;
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
@@ -441,7 +437,7 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, bool 
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_SLEPT | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (ask)
         ask_kernel(t, cached, out);
@@ -457,7 +453,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_SLEPT | CPY_STATUS_GC);
     out->still = true;
     out->same = put_name(t, thread, out);
     each(ctx, out);
@@ -694,12 +690,38 @@ static bool avoid_runner(struct cpy_target *t)
     return cpu_pin_avoid(&t->cpu_pin, cpu);
 }
 
+/* The CPU on which most of the threads sleep that have run lately; -1: not known. */
+static int cpu_of_sleepers(const struct cpy_target *t)
+{
+    unsigned counts[CPU_SETSIZE] = {0};
+    int best = -1, cpu;
+
+    for (size_t i = 0; i < t->list.thread_count; i++) {
+        cpu = t->list.threads[i].cached->sched_idle.slept_on;
+        if (cpu >= 0 && cpu < CPU_SETSIZE && t->list.threads[i].cached->used_cpu &&
+            ++counts[cpu] > (best < 0 ? 0 : counts[best]))
+            best = cpu;
+    }
+    return best;
+}
+
+/*
+ * Moves away from the CPU of threads that sleep again and again. An idle CPU comes late to its
+ * timers (in virtual machines some 60 us), and then to all that are due by then: where their timers
+ * and ours are of one CPU, they would be seen waking up far too often.
+ */
+static bool avoid_sleepers(struct cpy_target *t)
+{
+    return t->running.gil_tid_slept && t->pinned.samples_left == 0 &&
+           cpu_pin_avoid(&t->cpu_pin, cpu_of_sleepers(t));
+}
+
 bool cpy_pin_cpu(struct cpy_target *t)
 {
     bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
 
     t->running.wake.woke_ns = 0;
-    if (!avoid_runner(t) && (!pays || !go_to_runner(t))) {
+    if (!avoid_sleepers(t) && !avoid_runner(t) && (!pays || !go_to_runner(t))) {
         cpu_pin_release(&t->cpu_pin);
         return false;
     }

@@ -30,7 +30,7 @@ enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due *
 /* Weights: ns of CPU time in parts that have ended, of samples in the part that runs. */
 struct cpu_weight {
     uint64_t seen;  /* the thread was ready to run */
-    uint64_t woken; /* of that, it may only have waited for a CPU, after a sleep */
+    uint64_t woken; /* of that, it may only have waited for a CPU, as it slept before */
 };
 
 struct cpu_attribution_item {
@@ -52,7 +52,7 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
  * Notes that the thread was seen ready to run with stack `row` for `weight` ns. `woken`: it slept
- * with that stack lately.
+ * in the sample before, and `row` is a stack with which it sleeps.
  * False: it is full, or out of memory; divide, clear and add again.
  */
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,

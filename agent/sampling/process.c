@@ -653,12 +653,15 @@ static void note_asleep(struct process_thread *thread, uint32_t row)
         thread->asleep_rows[thread->asleep_count++ % ASLEEP_ROWS] = row;
 }
 
-/* Notes that a thread was seen running with a stack. */
-static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
-                         uint64_t weight)
+/* Notes that a thread was seen running with a stack, unless it may have slept there. */
+static void note_running(struct process *p, struct process_thread *thread, uint32_t status,
+                         uint32_t row, uint64_t weight)
 {
-    const bool woken = was_asleep_with(thread, row);
+    const bool sleeps_there = was_asleep_with(thread, row);
+    const bool woken = thread->slept && sleeps_there;
 
+    if (sleeps_there && status & CPY_STATUS_SLEPT)
+        return;
     if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
@@ -694,7 +697,8 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     if (!(status & CPY_STATUS_CPU))
         note_asleep(thread, row);
     else if (thread->counts)
-        note_running(p, thread, row, remaining_ns > 0 ? remaining_ns : 1);
+        note_running(p, thread, status, row, remaining_ns > 0 ? remaining_ns : 1);
+    thread->slept = !(status & CPY_STATUS_CPU);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */

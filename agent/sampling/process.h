@@ -94,6 +94,7 @@ struct process_thread {
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
     bool ran;           /* in its last sample, which was good */
+    bool slept;         /* in its last good sample it was not seen running */
     struct process_gil_stuck stuck;
     struct process_times times;     /* as last read */
     struct process_times committed; /* the part of `times` that is in the profile */

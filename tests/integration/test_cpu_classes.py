@@ -166,6 +166,32 @@ say()
 """
 
 
+# All of it beside another program on the same CPU; in the first second its thread waits for the GIL now and then.
+WAITS = BURN + """
+import subprocess, threading
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(100))
+def helper():
+    work(0.3)
+def waits():
+    work(1)
+def goes_on():
+    work(1)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+thread = threading.Thread(target=helper)
+thread.start()
+waits()
+thread.join()
+goes_on()
+other.kill()
+other.wait()
+say()
+"""
+
+
 def recorded(pystrobe, tmp_path, rate, *command):
     """(profiles, CPU time by the program's own word, what `record` said) of a command."""
     out = tmp_path / "out.pb.gz"
@@ -190,11 +216,13 @@ def test_children_that_come_and_go_are_in_a_recording_whole(pystrobe, tmp_path, 
     assert by_class["ended_children"] == of_frame(found, "<CPU of children that ended unseen>")
 
 
-def test_functions_have_their_own_cpu_time_whatever_else_wants_the_cpu(pystrobe, tmp_path):
-    """A second of one function has half the CPU time of a second of another."""
-    found, _, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", CONTENDED)
+@pytest.mark.parametrize("program, names", [(CONTENDED, ("alone", "contended")), (WAITS, ("waits", "goes_on"))],
+                         ids=["half", "waits"])
+def test_functions_have_their_own_cpu_time_whatever_else_wants_the_cpu(pystrobe, tmp_path, program, names):
+    """A second of one function has half the CPU time of a second of another, or has waits that the other has not."""
+    found, _, said = recorded(pystrobe, tmp_path, 100, "/usr/bin/python3", "-c", program)
 
-    for name in ("alone", "contended"):
+    for name in names:
         assert profiles.is_within(of_frame(found, name), (SECOND_NS, SECOND_NS), 0.12), (name, said)
 
 

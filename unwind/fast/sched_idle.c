@@ -3,6 +3,7 @@
 #include "unwind/fast/sched_idle.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/proc_stat.h"
@@ -18,7 +19,7 @@ enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
 void sched_idle_init(struct sched_idle *sched_idle)
 {
-    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .cpu = -1};
+    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .cpu = -1, .slept_on = -1};
 }
 
 static void close_kept_stat(struct sched_idle *sched_idle)
@@ -124,17 +125,49 @@ static void fall_asleep(struct sched_idle *sched_idle)
 {
     sched_idle->asleep = sched_idle->turns > 0;
     sched_idle->read = false;
+    sched_idle->lately = SCHED_IDLE_LATELY;
+    sched_idle->slept_on = sched_idle->cpu;
 }
 
 bool sched_idle_since_look(struct sched_idle *sched_idle)
 {
-    sched_idle->looked = sched_idle->asleep && read_sched_counters(sched_idle, -1, 0);
-    return sched_idle->looked && sched_idle->asleep;
+    return sched_idle->asleep && read_sched_counters(sched_idle, -1, 0) && sched_idle->asleep;
 }
 
 bool sched_idle_since_read(struct sched_idle *sched_idle)
 {
     return sched_idle_since_look(sched_idle) && sched_idle->read;
+}
+
+static bool is_sleep(char state)
+{
+    return state == 'S' || state == 'D';
+}
+
+bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                     pid_t tid)
+{
+    char state;
+
+    sched_idle->look = SCHED_IDLE_NO_LOOK;
+    if (sched_idle->lately == 0)
+        return false;
+    sched_idle->lately--;
+    if (!read_sched_counters(sched_idle, proc_fd, tid))
+        return false;
+    if (sched_idle->asleep) {
+        sched_idle->lately = SCHED_IDLE_LATELY;
+        sched_idle->look = SCHED_IDLE_SLEPT;
+        return sched_idle->read;
+    }
+    state = read_sched_state(sched_idle, files, proc_fd, tid);
+    if (is_sleep(state)) {
+        fall_asleep(sched_idle);
+        sched_idle->look = SCHED_IDLE_SLEPT;
+    } else if (state == 'R') {
+        sched_idle->look = SCHED_IDLE_READY;
+    }
+    return false;
 }
 
 /* The counters are up to date at the moment when its CPU was taken. */
@@ -155,41 +188,53 @@ static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_
            difference <= SLIGHT_NS + passed / SLIGHT_PART;
 }
 
+/* Asks for the state of a thread whose stack has been fetched already. */
+static bool ask_state(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                      pid_t tid, uint64_t woke_ns, int woke_cpu)
+{
+    const char state = read_sched_state(sched_idle, files, proc_fd, tid);
+
+    note_awake(sched_idle, state == 'R' && sched_idle->cpu == woke_cpu ? woke_ns : 0);
+    if (is_sleep(state)) {
+        fall_asleep(sched_idle);
+        sched_idle->stale = true;
+    }
+    return state == 'R';
+}
+
 bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                          pid_t tid, const struct sched_idle_wake *wake)
 {
     const uint64_t turns = sched_idle->turns, cpu_ns = sched_idle->cpu_ns;
     const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
-    const bool looked = counted && sched_idle->looked;
-    char state;
+    const enum sched_idle_look look = counted ? sched_idle->look : SCHED_IDLE_NO_LOOK;
+    bool is_ready;
 
+    sched_idle->bursts = look != SCHED_IDLE_NO_LOOK;
+    sched_idle->look = SCHED_IDLE_NO_LOOK;
+    sched_idle->unsure = false;
+    if (look == SCHED_IDLE_READY && sched_idle->turns == turns && sched_idle->cpu_ns == cpu_ns) {
+        sched_idle->unsure = sched_idle->cpu == sched_getcpu();
+        return true;
+    }
     sched_idle->cpu = -1;
-    sched_idle->bursts = looked;
-    sched_idle->looked = sched_idle->came = false;
-    if (counted && sched_idle->asleep)
+    if (look == SCHED_IDLE_SLEPT || (counted && sched_idle->asleep))
         return false;
     if (counted && ran_on(sched_idle, wake)) {
         note_awake(sched_idle, wake->woke_ns);
         sched_idle->cpu = wake->cpu;
         return true;
     }
-    state = read_sched_state(sched_idle, files, proc_fd, tid);
-    note_awake(sched_idle,
-               counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
-    if (counted && (state == 'S' || state == 'D')) {
-        fall_asleep(sched_idle);
-        sched_idle->stale = true; /* this sample has fetched its stack already */
-        return looked && sched_idle->turns == turns && sched_idle->cpu_ns > cpu_ns;
-    }
-    sched_idle->came = looked && state == 'R' && sched_idle->turns != turns;
-    sched_idle->looked = sched_idle->came;
-    return state == 'R';
+    is_ready = ask_state(sched_idle, files, proc_fd, tid, counted ? wake->woke_ns : 0, wake->cpu);
+    sched_idle->unsure = look == SCHED_IDLE_READY && (!is_ready || sched_idle->turns != turns);
+    return is_ready || sched_idle->unsure;
 }
 
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu)
 {
     (void)read_sched_counters(sched_idle, proc_fd, tid);
-    sched_idle->asleep = sched_idle->stale = false;
+    sched_idle->asleep = sched_idle->stale = sched_idle->unsure = false;
+    sched_idle->look = SCHED_IDLE_NO_LOOK;
     sched_idle->cpu = cpu;
     sched_idle->woke_ns = 0;
 }
@@ -211,7 +256,7 @@ void sched_idle_note(struct sched_idle *sched_idle, struct sched_idle_files *fil
         !read_sched_counters(sched_idle, proc_fd, tid))
         return;
     state = read_sched_state(sched_idle, files, proc_fd, tid);
-    if (state == 'S' || state == 'D')
+    if (is_sleep(state))
         fall_asleep(sched_idle);
     sched_idle->looks_skipped = 0;
     sched_idle->looks_to_skip = sched_idle->asleep ? 0

@@ -8,9 +8,10 @@
  * cheaper than reading several kilobytes of stack, so it pays for deep stacks, and for the only
  * thread of a process: while that sleeps nothing has to be read.
  *
- * Shape:   sched_idle_init; before a stack is read sched_idle_since_read (true: the cached stack is
- *          still right); after a stack was read sched_idle_note or, if sched_idle_is_ready was
- *          called for the sample, sched_idle_was_read; sched_idle_finish.
+ * Shape:   sched_idle_init; before a stack is read sched_idle_since_read, or sched_idle_look if
+ *          sched_idle_is_ready is called for the sample, too (true: the cached stack is still
+ *          right); after a stack was read sched_idle_note or, after sched_idle_is_ready,
+ *          sched_idle_was_read; sched_idle_finish.
  */
 #ifndef UNWIND_FAST_SCHED_IDLE_H
 #define UNWIND_FAST_SCHED_IDLE_H
@@ -18,6 +19,16 @@
 #include "unwind/cpy.h"
 
 enum { SCHED_IDLE_BYTES = 8192 }; /* size of a stack from which on reading the counters pays */
+
+/* A thread that was seen asleep is looked at first in so many samples after that. */
+enum { SCHED_IDLE_LATELY = 16 };
+
+/* What a look at a thread found before its stack was fetched. */
+enum sched_idle_look {
+    SCHED_IDLE_NO_LOOK, /* there was none, or it found nothing out */
+    SCHED_IDLE_SLEPT,
+    SCHED_IDLE_READY /* it ran, or waited for a CPU */
+};
 
 /*
  * Cache: open files of a thread, and its last counters
@@ -35,15 +46,16 @@ struct sched_idle {
     bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
     bool read;        /* its stack was read while it slept */
     bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
-    bool looked;      /* its counters were read before this sample fetched its stack, because it
-                         slept in the sample before */
-    bool bursts;      /* `looked`, as the last sched_idle_is_ready found it */
-    bool came;        /* then it was given a CPU after those counters were read, and it runs: where
-                         it was when its stack was fetched is not known */
-    bool is_short;    /* since the caller cleared it, a file could not be opened for lack of
-                         descriptors or memory: what was found of the thread means nothing */
-    int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
-    uint64_t turns;   /* times that it was given a CPU */
+    unsigned lately;  /* so many samples look at it first, as it was seen asleep lately */
+    enum sched_idle_look look; /* of this sample */
+    bool bursts;               /* the last sched_idle_is_ready had a look of its sample */
+    bool unsure; /* that look found it ready, but its stack may be the one with which it sleeps: it
+                    has slept since, or was woken up on our CPU and waits for that */
+    bool is_short;  /* since the caller cleared it, a file could not be opened for lack of
+                       descriptors or memory: what was found of the thread means nothing */
+    int cpu;        /* CPU that this sample's look or sched_idle_is_ready found; -1: none did */
+    int slept_on;   /* CPU on which it was seen asleep last; -1: none */
+    uint64_t turns; /* times that it was given a CPU */
     uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */
     uint64_t unseen_wait_ns;  /* of that, what it waited between a look that found it asleep and its
                                  next turn: no look can tell such a wait from sleep */
@@ -93,14 +105,25 @@ bool sched_idle_since_read(struct sched_idle *sched_idle);
 bool sched_idle_since_look(struct sched_idle *sched_idle);
 
 /*
- * True if the thread runs or waits for a CPU; the kernel does not tell which. Its stack is fetched
- * between sched_idle_since_look and this, and what is told is true of the moment of the fetch: a
- * thread that works for a moment and sleeps may run before, and not after, or the other way round.
- * Where that cannot be known (`came`), fetch its stack again, and ask again. `proc_fd` is the
+ * Looks at a thread before its stack is fetched, if it was seen asleep lately. A thread that works
+ * for a moment and sleeps again would be seen asleep by who asks after the fetch, or awake though
+ * its stack was fetched while it slept: so whether it runs is found out first. `proc_fd` is the
  * process's /proc directory.
  *
- * Cost: reads schedstat (0.4 us warm), and stat (1.2 us), unless the thread slept on, or its
- *       counters account for all the time since it was preempted last.
+ * Gives: true: it has slept since before its stack was read.
+ * Cost: nothing for a thread that was not seen asleep lately; else reads schedstat (0.4 us warm),
+ *       and stat (1.2 us) unless it has slept on.
+ */
+bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                     pid_t tid);
+
+/*
+ * True if the thread runs or waits for a CPU; the kernel does not tell which. What sched_idle_look
+ * found in this sample holds, whatever the thread has done since (see `unsure`); else it is asked
+ * now, after its stack was fetched.
+ *
+ * Cost: reads schedstat, and stat, unless it has slept on, or ran on without a break since the
+ *       look, or its counters account for all the time since it was preempted last.
  */
 bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                          pid_t tid, const struct sched_idle_wake *wake);

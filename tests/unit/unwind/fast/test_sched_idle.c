@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sched_idle.c - a thread that slept all the time is known from one that did not. */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -223,46 +224,120 @@ static void put_counters(const struct sched_idle *sched_idle, int cpu_ns, int tu
     put_schedstat(sched_idle, cpu_ns, 0, turns);
 }
 
-static void put_state(const struct sched_idle *sched_idle, char state)
+static void put_state_on(const struct sched_idle *sched_idle, char state, int cpu)
 {
     char text[128];
 
     (void)snprintf(
         text, sizeof(text),
         "1 (x) %c 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 99 0 0 0 11 0 12 0 0 0 0 0 0 0 0 0 "
-        "0 5 0\n",
-        state);
+        "0 %d 0\n",
+        state, cpu);
     put(sched_idle->stat_fd, text);
 }
 
-/* A stack is fetched between a look at the counters and another; the thread works for a moment. */
-static void tells_whether_a_thread_ran_when_its_stack_was_fetched(void **state)
+static void put_state(const struct sched_idle *sched_idle, char state)
+{
+    put_state_on(sched_idle, state, CPU_SETSIZE);
+}
+
+static bool look(struct fixture *f, struct sched_idle *s)
+{
+    return sched_idle_look(s, &f->files, -1, 0);
+}
+
+/* It slept lately, and its stack was read while it slept. */
+static void begin_asleep(struct fixture *f, struct sched_idle *s)
+{
+    begin_written(s);
+    put_counters(s, 1000, 6);
+    put_state(s, 'S');
+    assert_false(sched_idle_is_ready(s, &f->files, -1, 0, &f->wake));
+    sched_idle_was_read(s);
+    assert_false(look(f, s)); /* it fell asleep only after its stack was read */
+    assert_false(sched_idle_is_ready(s, &f->files, -1, 0, &f->wake));
+    sched_idle_was_read(s);
+    assert_true(look(f, s));
+    assert_false(sched_idle_is_ready(s, &f->files, -1, 0, &f->wake));
+}
+
+/* What is told of a thread that works for a moment is true of the moment before its stack is
+ * fetched. */
+static void tells_whether_a_thread_ran_before_its_stack_was_fetched(void **state)
 {
     struct fixture *f = *state;
     struct sched_idle s;
 
-    begin_written(&s);
-    s.turns = 6;
-    s.asleep = true;
-
-    put_counters(&s, 1000, 7); /* it has run; it goes to sleep after the fetch */
-    assert_false(sched_idle_since_look(&s));
-    put_counters(&s, 2000, 7);
-    put_state(&s, 'S');
-    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-
-    put_counters(&s, 3000, 8); /* it sleeps again before the fetch */
-    assert_false(sched_idle_since_look(&s));
+    begin_asleep(f, &s);
+    put_counters(&s, 1500, 7); /* it has run, and sleeps again; it wakes up after the fetch */
+    assert_false(look(f, &s));
+    put_counters(&s, 1500, 8);
+    put_state(&s, 'R');
     assert_false(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
 
-    put_counters(&s, 4000, 9); /* it wakes up after the fetch, or before */
-    assert_false(sched_idle_since_look(&s));
-    put_counters(&s, 4000, 10);
-    put_state(&s, 'R');
+    assert_false(look(f, &s)); /* it runs all the while */
+    put_counters(&s, 1600, 8);
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_true(s.came);
-    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake)); /* fetched once more */
-    assert_false(s.came);
+    assert_false(s.unsure);
+
+    assert_false(look(f, &s)); /* it goes to sleep after the look */
+    put_counters(&s, 1700, 8);
+    put_state(&s, 'S');
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_true(s.unsure);
+    sched_idle_was_read(&s);
+    assert_false(look(f, &s)); /* that stack may not be the one with which it sleeps */
+
+    put_counters(&s, 1800, 9); /* it sleeps once more between the look and the fetch */
+    put_state(&s, 'R');
+    assert_false(look(f, &s));
+    put_counters(&s, 1900, 10);
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_true(s.unsure);
+    sched_idle_finish(&s);
+}
+
+/* A thread does not run where we do: it was preempted by us, or has been woken up since. */
+static void is_unsure_of_a_thread_on_our_own_cpu(void **state)
+{
+    struct fixture *f = *state;
+    cpu_set_t before, one;
+    struct sched_idle s;
+
+    begin_asleep(f, &s);
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    for (int i = 0; i < 2; i++) {
+        put_state_on(&s, 'R', sched_getcpu() + i);
+        put_counters(&s, 1500, 7 + i);
+        assert_false(look(f, &s));
+        assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+        assert_int_equal(s.cpu, sched_getcpu() + i);
+        assert_true(s.unsure == (i == 0));
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    sched_idle_finish(&s);
+}
+
+static void is_looked_at_first_only_for_a_while_after_it_slept(void **state)
+{
+    struct fixture *f = *state;
+    struct sched_idle s;
+
+    begin_asleep(f, &s);
+    put_state(&s, 'R');
+    for (int i = 0; i < SCHED_IDLE_LATELY; i++) {
+        put_counters(&s, 2000 + i, 7 + i);
+        assert_false(look(f, &s));
+        assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+        assert_true(s.bursts);
+    }
+    assert_false(look(f, &s));
+    assert_int_equal(s.look, SCHED_IDLE_NO_LOOK);
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_false(s.bursts);
     sched_idle_finish(&s);
 }
 
@@ -341,7 +416,9 @@ int main(void)
         TEST(asks_ever_less_often_about_a_thread_that_always_runs),
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
-        TEST(tells_whether_a_thread_ran_when_its_stack_was_fetched),
+        TEST(tells_whether_a_thread_ran_before_its_stack_was_fetched),
+        TEST(is_unsure_of_a_thread_on_our_own_cpu),
+        TEST(is_looked_at_first_only_for_a_while_after_it_slept),
         TEST(counts_what_a_thread_waited_while_it_seemed_to_sleep),
         TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
