@@ -26,7 +26,7 @@ static void add_collapsed_frame(const struct pprof_stacks_function *function, st
 
 /* Appends the numbers of a node, if it has any. */
 static void add_collapsed_line(const struct format_view *view, const struct tree *tree, size_t node,
-                     const struct buf *stack, struct buf *out)
+                               const struct buf *stack, struct buf *out)
 {
     int64_t value = tree_own(tree, node, view->type), base = 0;
 
@@ -44,8 +44,8 @@ static void add_collapsed_line(const struct format_view *view, const struct tree
 }
 
 /* `sizes`: how long the line is down to each level. */
-static void add_collapsed_lines(const struct format_view *view, const struct tree *tree, size_t *sizes,
-                      struct buf *stack, struct buf *out)
+static void add_collapsed_lines(const struct format_view *view, const struct tree *tree,
+                                size_t *sizes, struct buf *stack, struct buf *out)
 {
     const struct tree_node *node;
 

@@ -46,10 +46,10 @@ struct flame {
 
 /* What each line took. */
 struct lines {
-    const struct flame *flame;           /* borrowed */
-    uint32_t *places;                    /* owned: columns of one line are one place */
-    struct sums *sums[PPROF_TYPES_MAX];  /* owned: of places, for each type */
-    double share;                        /* as in struct flame */
+    const struct flame *flame;          /* borrowed */
+    uint32_t *places;                   /* owned: columns of one line are one place */
+    struct sums *sums[PPROF_TYPES_MAX]; /* owned: of places, for each type */
+    double share;                       /* as in struct flame */
 };
 
 const unsigned char *format_flame_style(size_t *size)
@@ -167,7 +167,8 @@ static bool sum_lines(struct lines *lines)
     places.of_line = lines->places = calloc(stacks->line_count, sizeof(*lines->places));
     good = lines->places != NULL;
     for (size_t i = 1; good && i < stacks->line_count; i++) {
-        places.count += line[i].function != line[i - 1].function || line[i].line != line[i - 1].line;
+        places.count +=
+            line[i].function != line[i - 1].function || line[i].line != line[i - 1].line;
         lines->places[i] = (uint32_t)places.count - 1;
     }
     for (size_t type = 0; good && type < stacks->type_count; type++)
@@ -215,8 +216,9 @@ static void add_lines(struct lines *lines, size_t max, struct buf *out)
     size_t i, count = SIZE_MAX;
 
     while (count > max) {
-        lines->share = count == SIZE_MAX ? lines->flame->share
-                       : lines->share > 0 ? lines->share * 2 : FIRST_SHARE;
+        lines->share = count == SIZE_MAX  ? lines->flame->share
+                       : lines->share > 0 ? lines->share * 2
+                                          : FIRST_SHARE;
         for (i = 1, count = 0; i < line_count; i++)
             count += line_is_written(lines, i);
     }

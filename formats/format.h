@@ -47,10 +47,10 @@ enum { FORMAT_ENDINGS_MAX = 3 };
 struct format {
     const char *name;
     const char *endings[FORMAT_ENDINGS_MAX]; /* of files; NULL behind the last */
-    const char *text;       /* what it is, for people */
-    bool differs;           /* can show a difference */
-    bool plain;             /* lines of text, fit for a terminal */
-    bool shows_source;      /* reads source files */
+    const char *text;                        /* what it is, for people */
+    bool differs;                            /* can show a difference */
+    bool plain;                              /* lines of text, fit for a terminal */
+    bool shows_source;                       /* reads source files */
     enum pprof_rc (*write)(const struct format_view *view, struct buf *out);
 };
 

@@ -15,5 +15,5 @@ while read -r -d '' file; do
         echo "format: $file is not formatted: make format"
         failed=1
     fi
-done < <(find base unwind pprof conf exporters agent tests -name '*.[ch]' -print0)
+done < <(find base unwind pprof formats conf exporters agent tests -name '*.[ch]' -print0)
 exit "$failed"
