@@ -77,8 +77,12 @@ static bool lay_rows(struct layout *l)
         return false;
     for (size_t i = 0; i < l->order.row_count; i++) {
         from = &l->order.rows[i];
-        rows[i] = (struct pprof_stacks_row){from->frames, from->depth, from->values,
-                                            lay_labels(l, from), from->label_count};
+        rows[i] = (struct pprof_stacks_row){.lines = from->frames,
+                                            .depth = from->depth,
+                                            .values = from->values,
+                                            .labels = lay_labels(l, from),
+                                            .label_count = from->label_count,
+                                            .number = from->number};
         if (!rows[i].labels)
             return false;
     }

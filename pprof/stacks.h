@@ -31,6 +31,7 @@ struct pprof_stacks_row {
     const int64_t *values; /* type_count; not all of them 0 */
     const struct pprof_label *labels;
     size_t label_count;
+    uint32_t number; /* in the profile, as pprof_row gave it */
 };
 
 /* Functions and lines are numbered from 1: the first of each array stands for none. */

@@ -47,7 +47,7 @@ agent/commands:     agent/host agent/proc agent/child agent/discover agent/dump 
 '
 
 # The headers of the libraries that other folders may include.
-PUBLIC='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h pprof/stacks.h formats/format.h
+PUBLIC='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h pprof/stacks.h pprof/timeline.h formats/format.h
 conf/conf.h exporters/exporter.h exporters/settings.h exporters/batch.h exporters/file_name.h exporters/profile.h exporters/store_name.h'
 
 FILES_MAX=45 # C and header files in a folder
