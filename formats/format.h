@@ -17,20 +17,23 @@
 #include "base/buf.h"
 #include "pprof/pprof.h"
 #include "pprof/stacks.h"
+#include "pprof/timeline.h"
 
 #define FORMAT_NO_BASE SIZE_MAX
 
 /* What is written. All is borrowed. */
 struct format_view {
     const struct pprof *profile;
-    const struct pprof_stacks *stacks; /* of it */
-    size_t type;                       /* which of its values counts */
-    size_t base;                       /* of a difference: the value before; else FORMAT_NO_BASE */
-    const char *title;                 /* what the profile is of */
-    int64_t time_ns;                   /* UTC: its start; 0: not known */
-    int64_t duration_ns;               /* 0: not known */
-    int64_t period;                    /* between two samples, in nanoseconds; 0: not known */
-    const char *made_by;               /* the program and its version */
+    const struct pprof_stacks *stacks;     /* of it */
+    const struct pprof_timeline *timeline; /* of it, with weights of `type`, which is a time; NULL:
+                                              there are sums only */
+    size_t type;                           /* which of its values counts */
+    size_t base;         /* of a difference: the value before; else FORMAT_NO_BASE */
+    const char *title;   /* what the profile is of */
+    int64_t time_ns;     /* UTC: its start; 0: not known */
+    int64_t duration_ns; /* 0: not known */
+    int64_t period;      /* between two samples, in nanoseconds; 0: not known */
+    const char *made_by; /* the program and its version */
     /* Appends a source file for the writers that show lines; false: there is none. NULL: none. */
     bool (*source)(void *ctx, const char *file, struct buf *out);
     void *ctx;
@@ -51,6 +54,7 @@ struct format {
     bool differs;                            /* can show a difference */
     bool plain;                              /* lines of text, fit for a terminal */
     bool shows_source;                       /* reads source files */
+    bool shows_times;                        /* shows when what ran, where there is a time line */
     enum pprof_rc (*write)(const struct format_view *view, struct buf *out);
 };
 
