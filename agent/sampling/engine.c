@@ -351,6 +351,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->settings = *settings;
     e->services.max = settings->max_services;
     e->services.values = settings->exception ? VALUES : VALUES_USUAL;
+    e->services.timeline_value = settings->timeline;
     e->signal_fd = -1;
     buf_init(&e->warnings, ENGINE_WARNINGS_MAX);
     alarmed = alarm_init(&e->alarm);

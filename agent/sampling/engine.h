@@ -79,7 +79,9 @@ struct engine_settings {
                              to the oldest service (children.h); 0: none */
     size_t max_services;  /* profiles of an interval; 0: no limit */
     bool exception;       /* rows have VALUE_EXCEPTION, too */
-    bool eager;           /* scan five times a second, and more often at first */
+    enum service_value timeline; /* services keep their samples with the times, weighted by that
+                                    value; VALUE_SAMPLES: they do not */
+    bool eager;                  /* scan five times a second, and more often at first */
     struct cpy_scratch *scratch; /* the engine's from engine_new on; NULL: it makes one */
     sigset_t signals;            /* engine_run reports these */
 };

@@ -197,6 +197,8 @@ static void end_thread(struct process *p, struct process_thread *thread)
         native_threads_note(&p->native, thread->tid, thread->times.cpu_ns);
     }
     cpu_attribution_finish(&thread->cpu_attribution);
+    if (p->service->timeline)
+        pprof_timeline_leave(p->service->timeline, thread->track);
 }
 
 /* The numbers of a sample, or of a look at the thread's file; a late one may be older. */
@@ -206,6 +208,44 @@ static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t 
         thread->times.cpu_ns = cpu_ns;
     if (wait_ns > thread->times.wait_ns)
         thread->times.wait_ns = wait_ns;
+}
+
+/* What a sample counts for in the time line. `wall_ns` went to its row; `ran`: with CPU time. */
+static uint64_t timeline_weight(const struct process *p, const struct process_thread *thread,
+                                uint64_t wall_ns, bool ran)
+{
+    switch (p->service->timeline_value) {
+    case VALUE_WALL:
+        return wall_ns;
+    case VALUE_CPU:
+        return ran && thread->counts ? wall_ns : 0;
+    case VALUE_GIL:
+        return thread->has_gil ? wall_ns : 0;
+    case VALUE_EXCEPTION:
+        return thread->has_exception ? wall_ns : 0;
+    case VALUE_SAMPLES:
+    case VALUE_WAIT:
+    case VALUES:
+        break;
+    }
+    return 0;
+}
+
+/* Notes a sample of a thread, of its last_ns, in the time line, if there is one. */
+static void note_in_timeline(const struct process *p, struct process_thread *thread,
+                             uint64_t wall_ns, bool ran)
+{
+    struct pprof_timeline_sample sample;
+
+    if (!p->service->timeline)
+        return;
+    sample = (struct pprof_timeline_sample){.time_ns = thread->last_ns - p->service->start_ns,
+                                            .weight = timeline_weight(p, thread, wall_ns, ran),
+                                            .cpu_ns = thread->times.cpu_ns - thread->track_cpu_ns,
+                                            .row = thread->row,
+                                            .ran = ran};
+    pprof_timeline_add(p->service->timeline, thread->track, &sample);
+    thread->track_cpu_ns = thread->times.cpu_ns;
 }
 
 /* Gives a thread's wall time, and that of the GIL, to its row; less what it is to pay back. Gives
@@ -239,8 +279,8 @@ static void end_idle(struct process *p)
     for (size_t i = 0; p->idle.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
         idle = p->idle.since_ns - thread->last_ns;
-        (void)add_wall(p, thread, p->idle.count, idle);
         thread->last_ns = p->idle.since_ns;
+        note_in_timeline(p, thread, add_wall(p, thread, p->idle.count, idle), false);
     }
     p->idle.since_ns = p->idle.count = 0;
 }
@@ -618,6 +658,7 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
         thread->committed.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
         thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
         thread->part = thread->committed;
+        thread->track_cpu_ns = thread->committed.cpu_ns;
         thread->part.unseen_wait_ns = seen->unseen_wait_ns;
     }
     if (seen->unseen_wait_ns < thread->times.unseen_wait_ns) /* the unwinder counts from 0 again */
@@ -690,6 +731,7 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
     remaining_ns = add_wall(p, thread, 1, weight);
+    note_in_timeline(p, thread, remaining_ns, status & CPY_STATUS_CPU);
     if (is_met) {
         thread->overcounted_ns = weight / 2;
         thread->overcounted_row = before;
@@ -752,6 +794,21 @@ static void count_thread_stack(struct sampling *sampling, struct process_thread 
     }
 }
 
+/* Finds the thread's track in the time line, if there is one, and its name. */
+static void note_track(const struct process *p, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    struct pprof_timeline *timeline = p->service->timeline;
+
+    if (!timeline)
+        return;
+    if (thread->first == p->sample)
+        thread->track =
+            pprof_timeline_join(timeline, p->id.pid, seen->tid, seen->status & CPY_STATUS_MAIN);
+    if (seen->name)
+        pprof_timeline_name(timeline, thread->track, seen->name);
+}
+
 static void each_thread(void *ctx, const struct cpy_thread *seen)
 {
     struct sampling *sampling = ctx;
@@ -768,6 +825,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     thread->ran = false;
     end_part_if_due(thread);
     note_times(sampling, thread, seen);
+    note_track(p, thread, seen);
     p->idle.runs |= (seen->status & CPY_STATUS_CPU) != 0;
     gil_stuck_note(thread, seen, sampling->now_ns);
     if (seen->torn)

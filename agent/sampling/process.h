@@ -105,6 +105,8 @@ struct process_thread {
     uint64_t row_ns;                /* valid in the interval that began then; 0: none */
     uint64_t overcounted_ns;        /* wall time to give back to overcounted_row */
     uint32_t overcounted_row;
+    uint32_t track;          /* in the time line of the service; 0: none */
+    uint64_t track_cpu_ns;   /* CPU time that its samples have */
     uint32_t asleep_rows[4]; /* with which it was last seen to sleep, in that interval, */
     unsigned asleep_count;   /* so many so far */
     struct cpu_attribution cpu_attribution; /* rows of the service's profile */

@@ -50,6 +50,7 @@ static bool made_up_row(struct service *service, const char *name, uint32_t *out
 bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
 {
     pprof_reset(service->profile);
+    pprof_timeline_reset(service->timeline);
     service->start_utc_ns = utc_ns;
     service->start_ns = now_ns;
     service->overflow = 0;
@@ -72,14 +73,26 @@ static void service_free(struct service *service)
     if (!service)
         return;
     pprof_free(service->profile);
+    pprof_timeline_free(service->timeline);
     pointer_table_finish(&service->split.numbers);
     free(service->name);
     free(service);
 }
 
-static struct service *service_new(const char *name, const struct labels *labels, size_t values,
-                                   int64_t utc_ns, uint64_t now_ns)
+/* Makes a service's time line, if it is to have one. False: out of memory. */
+static bool begin_timeline(struct service *service, enum service_value value)
 {
+    if (value == VALUE_SAMPLES)
+        return true;
+    service->timeline_value = value;
+    service->timeline = pprof_timeline_new(PPROF_TIMELINE_SAMPLES);
+    return service->timeline != NULL;
+}
+
+static struct service *service_new(const struct services *services, const char *name,
+                                   const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+{
+    const size_t values = services->values ? services->values : VALUES_USUAL;
     struct service *service = calloc(1, sizeof(*service));
 
     if (!service)
@@ -88,7 +101,7 @@ static struct service *service_new(const char *name, const struct labels *labels
     service->labels = *labels;
     if (service->name &&
         pprof_new(service_types, values, SERVICE_PROFILE_MAX, &service->profile) == PPROF_OK &&
-        service_begin(service, utc_ns, now_ns))
+        begin_timeline(service, services->timeline_value) && service_begin(service, utc_ns, now_ns))
         return service;
     service_free(service);
     return NULL;
@@ -103,8 +116,7 @@ static bool has_no_room(const struct services *services)
 static struct service *add_service(struct services *services, const char *name,
                                    const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
 {
-    const size_t values = services->values ? services->values : VALUES_USUAL;
-    struct service *service = service_new(name, labels, values, utc_ns, now_ns);
+    struct service *service = service_new(services, name, labels, utc_ns, now_ns);
 
     if (!service)
         return NULL;

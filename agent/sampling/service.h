@@ -11,6 +11,7 @@
 #include "base/pointer_table.h"
 #include "base/time_units.h"
 #include "pprof/pprof.h"
+#include "pprof/timeline.h"
 #include "unwind/cpy.h"
 
 /* The values of a row, in this order. */
@@ -57,7 +58,9 @@ struct service {
                              it is not */
     uint64_t hold_end_ns; /* monotonic: when it is released though nothing was heard of it */
     struct split_set split;
-    struct pprof *profile; /* owned */
+    struct pprof *profile;           /* owned */
+    struct pprof_timeline *timeline; /* owned: samples of timeline_value; NULL: none are kept */
+    enum service_value timeline_value;
     int64_t start_utc_ns;  /* of the running interval */
     uint64_t start_ns;     /* the same, monotonic */
     uint64_t period_ns;    /* between two samples of a process */
@@ -78,6 +81,8 @@ struct services {
     size_t max;        /* of the others; what is beyond shares one; 0: no limit */
     size_t values;     /* of a row: VALUES or, as 0, VALUES_USUAL */
     uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
+    enum service_value timeline_value; /* services have time lines of that value, and processes
+                                          stay in them; VALUE_SAMPLES: they have none */
 };
 
 #define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */

@@ -1031,6 +1031,77 @@ static void gives_time_to_the_main_thread_alone_if_that_is_asked_for(void **stat
     assert_true(total(f, VALUE_CPU) >= 10 * NS_PER_MS); /* 20, but what a tick is late by */
 }
 
+/* A service whose samples are kept, with their part of its CPU time. */
+static void keep_samples(struct fixture *f)
+{
+    f->services.timeline_value = VALUE_CPU;
+    f->service = services_get(&f->services, "timed", 1, NS_PER_S / 2);
+    assert_non_null(f->service);
+    assert_non_null(f->service->timeline);
+}
+
+static void keeps_samples_with_their_times_on_request(void **state)
+{
+    struct fixture *f = *state;
+    const struct pprof_timeline *timeline;
+    const struct pprof_timeline_track *track;
+    uint64_t now = NS_PER_S, cpu_ns = 0;
+
+    keep_samples(f);
+    stand_in(f->target);
+    begin(f, SPLIT_THREAD, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (int i = 0; i < 4; i++) {
+        burn(50 * NS_PER_MS);
+        now += 50 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    }
+    process_commit(&f->process, now);
+
+    timeline = f->service->timeline;
+    assert_int_equal(timeline->track_count, THREADS);
+    assert_int_equal(timeline->left_out, 0);
+    track = timeline->tracks;
+    while (!track->main)
+        track++;
+    assert_string_equal(track->name, "MainThread");
+    assert_int_equal(track->pid, getpid());
+    assert_int_equal(track->count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(track->samples[i].time_ns, (10 + i + 1) * 50 * NS_PER_MS);
+        assert_int_equal(track->samples[i].weight, 50 * NS_PER_MS);
+        assert_true(track->samples[i].ran);
+        cpu_ns += track->samples[i].cpu_ns;
+    }
+    assert_true(cpu_ns > 140 * NS_PER_MS && cpu_ns <= total(f, VALUE_CPU));
+    assert_int_equal(pprof_timeline_weight(timeline, track->samples[0].row), 200 * NS_PER_MS);
+}
+
+static void a_thread_that_rests_has_two_samples(void **state)
+{
+    struct fixture *f = *state;
+    const struct pprof_timeline *timeline;
+    pid_t pid;
+
+    f->services.timeline_value = VALUE_WALL;
+    f->service = services_get(&f->services, "timed", 1, NS_PER_S / 2);
+    assert_non_null(f->service);
+    pid = begin_asleep(f);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    process_commit(&f->process, NS_PER_S + LONG * TICK);
+
+    timeline = f->service->timeline;
+    assert_int_equal(timeline->track_count, THREADS);
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(timeline->tracks[i].count, 2);
+        assert_int_equal(timeline->tracks[i].samples[1].time_ns, NS_PER_S / 2 + LONG * TICK);
+        assert_int_equal(timeline->tracks[i].samples[0].weight +
+                             timeline->tracks[i].samples[1].weight,
+                         LONG * TICK);
+    }
+    end_sleeper(pid);
+}
+
 static void says_what_its_python_does_not_tell(void **state)
 {
     const struct sample_options options = {.frames = CPY_FRAME_NATIVE | CPY_FRAME_GC,
@@ -1100,6 +1171,8 @@ int main(void)
         TEST(goes_on_as_another_service_and_loses_no_time),
         TEST(gives_the_time_that_threads_waited_for_a_cpu),
         TEST(gives_time_to_the_main_thread_alone_if_that_is_asked_for),
+        TEST(keeps_samples_with_their_times_on_request),
+        TEST(a_thread_that_rests_has_two_samples),
         cmocka_unit_test(says_what_its_python_does_not_tell),
     };
 
