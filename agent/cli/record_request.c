@@ -99,6 +99,8 @@ bool record_request_read(int argc, char **argv, const char *help, struct record_
         *status = options_usage("record");
         return false;
     }
+    if (out->format->shows_times) /* each thread has samples that add up to its time */
+        out->split = SPLIT_THREAD;
     out->each = strstr(out->output, RECORD_EACH) != NULL;
     if (!out->selection.command && out->duration_ns == 0)
         out->duration_ns = 10 * NS_PER_S;

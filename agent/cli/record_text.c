@@ -102,6 +102,21 @@ void record_text_refused(const struct refused *refused, struct buf *out)
                     refused->count - shown, refused->more ? "or more others" : "others");
 }
 
+void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out)
+{
+    if (timeline->left_out == 0)
+        return;
+    buf_add_fmt(out, "pystrobe: %s has %" PRIu64 " sample%s without a time, as sums: ", path,
+                timeline->left_out, timeline->left_out == 1 ? "" : "s");
+    if (timeline->full_ns > 0)
+        buf_add_fmt(out,
+                    "its time line ends after %.1f s, with %zu samples; record for a shorter "
+                    "time, or with a lower rate\n",
+                    seconds(timeline->full_ns), timeline->count);
+    else
+        buf_add_fmt(out, "there is room for %d threads\n", PPROF_TIMELINE_TRACKS);
+}
+
 void record_text_summary(const struct record_text *text, struct buf *out)
 {
     const struct engine_stats *stats = text->stats;

@@ -6,6 +6,7 @@
 #include "agent/sampling/engine.h"
 #include "agent/sampling/service.h"
 #include "base/buf.h"
+#include "pprof/timeline.h"
 
 /* What is known of a recording. */
 struct record_text {
@@ -28,6 +29,9 @@ void record_text_progress(const struct record_text *text, const struct service *
 /* Appends what was sampled, what was dropped and why, the CPU time and the share of each class
  * (cpu_class.h), which processes could not be read, and the warnings. */
 void record_text_summary(const struct record_text *text, struct buf *out);
+
+/* Appends a line that says which samples the time line of a file lacks; nothing if it has all. */
+void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 
 /* Appends a line for each of the first few processes that could not be read, with the reason; the
  * remedy stands only where a reason is named first. Then how many more there are. */

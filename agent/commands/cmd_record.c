@@ -119,11 +119,20 @@ static void note_began(void *ctx, pid_t pid)
     record_sources_begin(&run->sources, pid);
 }
 
+/* The value that is looked at first. */
+static enum service_value shown_value(const struct record_request *request)
+{
+    if (request->mode_count > 0)
+        return request->modes[0];
+    return request->options.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU; /* who waits takes none */
+}
+
 /* Writes a service's profile in another format than pprof; `type` is what counts. */
 static enum pprof_rc write_format(struct run *run, const struct service *service, size_t type,
                                   uint64_t now_ns)
 {
     struct format_view view = {.profile = service->profile,
+                               .timeline = service->timeline,
                                .type = type,
                                .base = FORMAT_NO_BASE,
                                .title = service->name,
@@ -181,8 +190,9 @@ static enum pprof_rc draw_recording(struct run *run, const struct service *servi
 
 /* Encodes a service's profile; value `shown` is what is looked at first. */
 static enum pprof_rc encode_recording(struct run *run, const struct service *service, size_t shown,
-                                      const char *type, uint64_t now_ns)
+                                      uint64_t now_ns)
 {
+    const char *type = service_types[shown_value(run->request)].type;
     enum pprof_rc rc;
 
     buf_reset(&run->bytes);
@@ -207,7 +217,7 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
         return rc;
     rc = pprof_merge(chosen.profile, service->profile);
     if (rc == PPROF_OK)
-        rc = encode_recording(run, &chosen, 0, types[0].type, now_ns);
+        rc = encode_recording(run, &chosen, 0, now_ns);
     pprof_free(chosen.profile);
     return rc;
 }
@@ -246,14 +256,23 @@ static void tell_missing(struct run *run, const struct service *service)
     run->reported_missing |= missing;
 }
 
+/* Says what the time line of the file that was written lacks. */
+static void tell_left_out(const struct run *run, const struct pprof_timeline *timeline)
+{
+    struct buf out;
+
+    buf_init(&out, STATS_MAX);
+    record_text_timeline(run->path, timeline, &out);
+    if (!buf_failed(&out))
+        (void)fwrite(out.data, 1, out.size, stderr);
+    buf_finish(&out);
+}
+
 static void write_service_profile(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
-    enum service_value shown;
     enum pprof_rc encoded;
 
-    /* Tasks that wait take no CPU time. */
-    shown = run->request->options.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU;
     tell_missing(run, service);
     if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || (run->any && !run->request->each))
         return;
@@ -261,13 +280,16 @@ static void write_service_profile(void *ctx, const struct service *service, uint
     run->kept.path[0] = '\0';
     set_output_path(run, service);
     output_init(&run->output, run->path, readers_of(run));
-    encoded = run->request->mode_count > 0
+    encoded = run->request->mode_count > 0 && !service->timeline
                   ? encode_modes(run, service, now_ns)
-                  : encode_recording(run, service, shown, service_types[shown].type, now_ns);
-    if (write_recording(run, encoded))
-        run->written++;
-    else
+                  : encode_recording(run, service, shown_value(run->request), now_ns);
+    if (!write_recording(run, encoded)) {
         run->failed = true;
+        return;
+    }
+    run->written++;
+    if (service->timeline)
+        tell_left_out(run, service->timeline);
 }
 
 /* What there is to say of the recording. */
@@ -407,31 +429,41 @@ static pid_t recorded_parent(const struct run *run)
     return run->selection->command && !run->request->options.main_only ? getpid() : 0;
 }
 
+/* Makes the engine, with the signals blocked that it reports. False: it was said why not. */
+static bool make_engine(struct run *run, sigset_t *before)
+{
+    const struct record_request *request = run->request;
+    struct engine_settings settings = {
+        .choose = choose_recorded,
+        .chosen_began = note_began,
+        .deliver = write_service_profile,
+        .ctx = run,
+        .scan_ns = NS_PER_S,
+        .eager = true,
+        .exception = request->options.exception,
+        .timeline = request->format->shows_times ? shown_value(request) : VALUE_SAMPLES,
+        .only = run->selection->children ? 0 : run->selection->pid,
+        .parent = recorded_parent(run)};
+
+    command_block_signals(&settings.signals, before);
+    settings.heartbeat = read_watchdog_heartbeat();
+    settings.scratch = cpy_scratch_new();
+    if (request->rate_hz >= ENGINE_BPF_MIN_HZ)
+        (void)cpy_scratch_use_bpf(settings.scratch);
+    run->engine = engine_new(&settings);
+    if (!run->engine)
+        (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
+    return run->engine != NULL;
+}
+
 static int run_record(struct run *run)
 {
-    struct engine_settings settings = {.choose = choose_recorded,
-                                       .chosen_began = note_began,
-                                       .deliver = write_service_profile,
-                                       .ctx = run,
-                                       .scan_ns = NS_PER_S,
-                                       .eager = true,
-                                       .exception = run->request->options.exception,
-                                       .only = run->selection->children ? 0 : run->selection->pid,
-                                       .parent = recorded_parent(run)};
     struct err err = {""};
     sigset_t before;
     int status;
 
-    command_block_signals(&settings.signals, &before);
-    settings.heartbeat = read_watchdog_heartbeat();
-    settings.scratch = cpy_scratch_new();
-    if (run->request->rate_hz >= ENGINE_BPF_MIN_HZ)
-        (void)cpy_scratch_use_bpf(settings.scratch);
-    run->engine = engine_new(&settings);
-    if (!run->engine) {
-        (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
+    if (!make_engine(run, &before))
         return EXIT_FAILED;
-    }
     if (run->selection->command) {
         status = command_start(&run->selection->child, run->selection->command, &before, &err);
         if (status != EXIT_OK) {

@@ -197,6 +197,7 @@ def test_gecko_is_as_its_types_say(recording, write):
     assert all(func < shared["funcTable"]["length"] for func in shared["frameTable"]["func"])
     assert all(category < len(data["meta"]["categories"]) for category in shared["frameTable"]["category"])
     assert HOSTILE in {strings[name] for name in shared["funcTable"]["name"]}
+    assert "no times: each stack is one sample" in data["meta"]["extra"][0]["entries"][0]["value"], "a file of sums says so"
     weight = 0
     for thread in data["threads"]:
         check_table({key: value for key, value in thread["samples"].items() if key != "weightType"}, "stack time weight")

@@ -132,12 +132,36 @@ static void progress_without_samples_names_none(void **state)
     assert_string_equal(text_of(&out), "  10.0 s  990 samples of 1 process, 3 torn");
 }
 
+static void a_time_line_says_what_it_has_not(void **state)
+{
+    struct pprof_timeline timeline = {.count = 100, .max = 100};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    record_text_timeline("x.gecko", &timeline, &out);
+    assert_int_equal(out.size, 0);
+    timeline.left_out = 1;
+    record_text_timeline("x.gecko", &timeline, &out);
+    timeline.left_out = 7;
+    timeline.full_ns = 12345678901;
+    record_text_timeline("x.gecko", &timeline, &out);
+
+    assert_string_equal(text_of(&out),
+                        "pystrobe: x.gecko has 1 sample without a time, as sums: there is room for "
+                        "4096 threads\n"
+                        "pystrobe: x.gecko has 7 samples without a time, as sums: its time line "
+                        "ends after 12.3 s, with 100 samples; record for a shorter time, or with a "
+                        "lower rate\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_says_what_came_of_it),
         cmocka_unit_test(the_summary_names_what_could_not_be_read),
         cmocka_unit_test(the_summary_names_a_few_of_many),
+        cmocka_unit_test(a_time_line_says_what_it_has_not),
         cmocka_unit_test(progress_names_the_function_that_ran_most),
         cmocka_unit_test(progress_without_samples_names_none),
     };
