@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_web_query.c - which words of an address the page's data is asked for with. */
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/serve/web_query.h"
