@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command_line.h - reads the command line of another process for display, with a time limit: the
- * kernel waits for that process's mmap_lock, which that process may hold for ever.
+ * command_line.h - reads the command line of another process for display, with a time limit. The
+ * limit is needed because the kernel waits for that process's mmap_lock, which the process may hold
+ * for ever.
  *
- * For few processes: each call forks. proc_reader.h is for many.
+ * For a few processes: each call forks. To read many, use proc_reader.h.
  */
 #ifndef AGENT_CHILD_COMMAND_LINE_H
 #define AGENT_CHILD_COMMAND_LINE_H
 
 #include "agent/proc/proc.h"
 
-/* Reads what proc_command_line does; "" if there is none, or a pipe or child cannot be made. False,
- * and "": the process blocked the read for a second. Cost: a fork. */
+/*
+ * Writes the command line of process `pid` to `out`: the arguments with blanks between them, cut to
+ * PROC_COMMAND_MAX bytes with the final 0 byte. `out` is "" if it could not be read.
+ *
+ * Gives: false only if the read took longer than one second: the process blocks whoever reads it.
+ *        True in all other cases, also if the process has no command line or has ended, or if the
+ *        pipe or the child could not be made.
+ * Cost:  forks a child, which is killed when the second is over.
+ */
 bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
 
 #endif

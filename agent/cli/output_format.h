@@ -9,12 +9,14 @@
 #include "formats/format.h"
 
 /*
- * Chooses by `name` (of -f); if that is NULL, by the ending of `path`. For the standard output
- * (`path` NULL or "-"), a pipe and a device no ending counts: *out is `usual`, which may be NULL
- * (`report`: a table).
+ * Chooses the format by its `name`, the argument of -f. If `name` is NULL, chooses by the output:
+ * - For a file, the ending of `path` decides.
+ * - For the standard output (`path` is NULL or "-"), a pipe or a device, the format is `usual`.
+ *   NULL is allowed: `report` passes NULL, and prints a table where *out is NULL.
  *
- * Errors: false: the name or ending is not known, or the format is binary and the output a
- *         terminal; a message was printed.
+ * Gives:  *out, a static format; unchanged on failure.
+ * Errors: false, with a message on stderr: no format has this name, no format has files that end
+ *         like `path`, or the format is binary and the output is a terminal.
  */
 MUST_CHECK bool output_format_choose(const char *name, const char *path, const struct format *usual,
                                      const struct format **out);

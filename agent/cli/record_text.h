@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_text.h - what `pystrobe record` says of itself: while it records, and when it is over. */
+/* record_text.h - the texts that `pystrobe record` prints while it records and at the end. */
 #ifndef AGENT_CLI_RECORD_TEXT_H
 #define AGENT_CLI_RECORD_TEXT_H
 
@@ -8,33 +8,46 @@
 #include "base/buf.h"
 #include "pprof/timeline.h"
 
-/* What is known of a recording. */
+/* What the texts are made from. All pointers are borrowed; only `warnings` may be NULL. */
 struct record_text {
-    const struct engine_stats *stats; /* borrowed */
-    const struct refused *refused;    /* borrowed */
-    const struct buf *warnings;       /* borrowed: lines; not NULL for record_text_summary */
-    struct cpy_stats unwinder;
-    uint64_t elapsed_ns;
-    double rate_hz; /* asked for */
+    const struct engine_stats *stats;
+    const struct refused *refused; /* the processes that could not be read */
+    const struct buf *warnings;    /* one per line; NULL only for record_text_progress */
+    struct cpy_stats unwinder;     /* counters of the code that reads the stacks */
+    uint64_t elapsed_ns;           /* since the recording began */
+    double rate_hz;                /* samples of each process per second, as the user asked for */
 };
 
 /*
- * Appends a line for a terminal, without a newline: time, samples, torn stacks, and, of the first
- * service that has samples, the function that had most time with the GIL (if none had any: most
- * wall time). `services`: the engine's list; NULL: none.
+ * Appends one line of progress, without a newline: elapsed seconds, number of samples and of
+ * processes being sampled, number of torn stacks (given up, because they changed while they were
+ * read), and the hottest function with its share.
+ *
+ * The hottest function is that of the first service in `services` that has samples: the function
+ * that held the GIL longest or, if none held it, that took most wall time. `services` is the list
+ * of the engine; NULL if the engine has none.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, the CPU time and the share of each class
- * (cpu_class.h), which processes could not be read, and the warnings. */
+/*
+ * Appends the lines of the summary: how many samples of how many processes were taken, what was
+ * dropped and why; the rate reached; the CPU time of the sampled processes, with the share of each
+ * class of cpu_class.h; the lines of record_text_refused; the warnings.
+ */
 void record_text_summary(const struct record_text *text, struct buf *out);
 
-/* Appends a line that says which samples the time line of a file lacks; nothing if it has all. */
+/*
+ * Appends a line that says which samples the time line of the file at `path` lacks. Appends nothing
+ * if it has all.
+ */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 
-/* Appends a line for each of the first few processes that could not be read, with the reason; the
- * remedy stands only where a reason is named first. Then how many more there are. */
+/*
+ * Appends a line with the reason for each of the first 8 processes that could not be read. When a
+ * reason occurs for the first time, its line also says what to do about it. A last line counts the
+ * other processes. Appends nothing if all could be read.
+ */
 void record_text_refused(const struct refused *refused, struct buf *out);
 
 #endif

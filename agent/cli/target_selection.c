@@ -18,11 +18,11 @@
 
 enum { COMMAND_SHOWN = 80 };
 
-bool target_selection_fits(const struct target_selection *selection, const char *command)
+bool target_selection_fits(const struct target_selection *selection, const char *subcommand)
 {
     if ((selection->pid != 0) + (selection->target != NULL) + (selection->command != NULL) != 1)
         (void)fprintf(stderr, "pystrobe: %s needs one of --pid PID, --target NAME and -- COMMAND\n",
-                      command);
+                      subcommand);
     else if (selection->children && !selection->pid)
         (void)fputs("pystrobe: --children goes with --pid; those of a command are there anyhow\n",
                     stderr);
@@ -58,7 +58,7 @@ bool target_selection_begin(struct target_selection *selection)
         name_target(selection->target, profile->service, sizeof(profile->service));
     } else {
         if (proc_stat_read(selection->pid, &stat) == PROC_OK)
-            selection->start = stat.start;
+            selection->start_ticks = stat.start;
         selection->descendants = selection->children ? descendants_new(selection->pid) : NULL;
         if (selection->children && !selection->descendants)
             return false;
@@ -125,8 +125,8 @@ static bool has_process_ended(const struct target_selection *selection)
     enum proc_rc rc = proc_stat_read(selection->pid, &stat);
 
     return rc == PROC_GONE ||
-           (rc == PROC_OK &&
-            (proc_stat_is_ended(&stat) || (selection->start && stat.start != selection->start)));
+           (rc == PROC_OK && (proc_stat_is_ended(&stat) ||
+                              (selection->start_ticks && stat.start != selection->start_ticks)));
 }
 
 bool target_selection_is_over(struct target_selection *selection, const struct engine_stats *stats,
@@ -138,12 +138,12 @@ bool target_selection_is_over(struct target_selection *selection, const struct e
         return selection->child.ended;
     if (selection->descendants)
         descendants_update(selection->descendants);
-    if (stats->sampling > 0 || selection->last_ns == 0)
-        selection->last_ns = stats->sampling > 0 ? now_ns : start_ns;
+    if (stats->sampling > 0 || selection->last_sample_ns == 0)
+        selection->last_sample_ns = stats->sampling > 0 ? now_ns : start_ns;
     if (stats->sampling > 0)
         return false;
     /* One that lives may be sampled again soon: some samples failed, or it execs. */
-    return now_ns - selection->last_ns > NS_PER_S ||
+    return now_ns - selection->last_sample_ns > NS_PER_S ||
            (selection->pid && !selection->children && has_process_ended(selection));
 }
 

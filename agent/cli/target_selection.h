@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target_selection.h - the processes that a command line names by --pid, --target or -- COMMAND:
- * which they are, what they are called, and when there will be no more of them.
+ * target_selection.h - selects the processes that a command line names by its option --pid or
+ * --target, or by a COMMAND to start; names their service, and finds out when they have ended.
  *
- * Shape:   set the first fields, target_selection_fits, target_selection_begin;
- *          target_selection_choose as an engine asks; target_selection_finish.
+ * Shape:   The caller sets the first group of fields, then calls target_selection_fits and
+ *          target_selection_begin. The engine calls target_selection_choose for each process that
+ *          it finds, the caller calls target_selection_is_over now and then. Last:
+ *          target_selection_finish.
  * Threads: one.
  */
 #ifndef AGENT_CLI_TARGET_SELECTION_H
@@ -15,65 +17,83 @@
 #include "agent/exec/command.h"
 #include "agent/sampling/engine.h"
 
-enum { LIKELY_MAX = 8 }; /* noted for a message; others are sampled as well */
+/* How many likely descendants a message names at most. Further ones are sampled, but not named. */
+enum { LIKELY_MAX = 8 };
 
-/* A process whose parent has ended: only its process group says that it is a descendant. */
+/* A process that counts as a descendant only by its process group, because its parent has ended. */
 struct likely_descendant {
     pid_t pid;
-    char command[80]; /* cut; may hold any bytes */
+    char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
 };
 
 struct target_selection {
-    /* Set by the caller. Exactly one of pid, target and command is set; the others are 0 or NULL.
-     * Borrowed. */
+    /* The caller sets these fields. Of pid, target and command exactly one is set; the other two
+     * are 0 or NULL. All pointers are borrowed until target_selection_finish. */
     pid_t pid;
-    bool children;      /* of `pid`, too */
-    const char *target; /* name of a service, or path of its script; no pattern */
-    char **command;
-    struct proc_reader *reader;    /* NULL: names are read without a time limit */
-    struct target_profile profile; /* without its service, which target_selection_begin sets */
-    /* Set by the functions below, but `child` by the caller, once it has started it. */
-    struct proc_info *info;          /* owned: for names */
-    struct command child;            /* the running `command` */
-    struct descendants *descendants; /* owned: of `pid`, with `children`; else NULL */
+    bool children;                 /* sample all descendants of `pid`, too; only with `pid` */
+    const char *target;            /* exact name of a service, or path of its script; no pattern */
+    char **command;                /* arguments of COMMAND, NULL after the last */
+    struct proc_reader *reader;    /* reads /proc with a time limit; NULL: read without one */
+    struct target_profile profile; /* how to sample; target_selection_begin fills in its service */
+
+    /* The caller sets this one when it has started `command`. */
+    struct command child;
+
+    /* The functions below set these. */
+    struct proc_info *info;          /* owned: tells what the service of a process is called */
+    struct descendants *descendants; /* owned: the descendants of `pid`; NULL without `children` */
     struct likely_descendant likely[LIKELY_MAX];
-    size_t likely_count;
-    uint64_t start;   /* of process `pid`, in clock ticks after boot; 0: not known */
-    uint64_t last_ns; /* monotonic: when something was sampled last, else the start; 0: neither */
+    size_t likely_count;  /* entries used in `likely` */
+    uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
+    uint64_t
+        last_sample_ns; /* CLOCK_MONOTONIC: when target_selection_is_over last found a process
+                           being sampled; before that, when the recording began; 0: not asked */
 };
 
-/* True if what the caller has set fits together; else prints why not. `command`: record, ... */
+/* Checks whether pid, target, command and children fit together. If not, returns false and prints
+ * the reason to stderr; `subcommand` is the name to print, such as "record". */
 MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
-                                      const char *command);
+                                      const char *subcommand);
 
-/* Sets the profile's service, and opens `info` and `descendants`. False: out of memory;
- * target_selection_finish is due all the same. */
+/* Fills in profile.service, and opens `info` and `descendants`. Returns false if out of memory.
+ * Call target_selection_finish in both cases. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
-/* True if this process is to be sampled; *out says how. For engine_settings.choose. */
+/* Tells whether to sample process `pid`, and copies `profile` to *out in both cases. Meant for
+ * engine_settings.choose. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
-/* To be called repeatedly. With a command: true once it has ended. Else: true once nothing was
- * sampled for a second, or, without `children`, `pid` has ended. `start_ns`: monotonic start. */
+/*
+ * Tells whether the recording is over. `start_ns` is when it began (CLOCK_MONOTONIC).
+ *
+ * With `command`: true when the command has ended.
+ * With `target`, and with `pid` and `children`: true when no process has been under sampling for
+ * more than one second. (An idle process is still under sampling.)
+ * With `pid` alone: the same, or already when the process has ended.
+ */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
 
-/* If `pid` is set, appends why target_selection_is_over gave true: the process has ended, or runs
- * on and cannot be sampled any more. */
+/* With `pid`, appends a line that says why target_selection_is_over returned true: the process has
+ * ended, or it still runs but can no longer be sampled. Otherwise appends nothing. */
 void target_selection_explain_end(const struct target_selection *selection,
                                   const struct engine_stats *stats, struct buf *out);
 
-/* Appends which processes count as descendants by their process group, whether others may be
- * missing, and which go on after the command has ended. */
+/*
+ * Appends a line for each of these that applies; nothing if none does:
+ * - a process that the ended command has started still runs, and is no longer sampled;
+ * - a process counts as a descendant only by its process group (`likely`);
+ * - some descendants of `pid` may have been missed, because the kernel did not report all starts.
+ */
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out);
 
-/* Prints why nothing was sampled; gives the exit status. */
+/* Prints to stderr why nothing was sampled; returns the exit status for that. */
 int target_selection_explain_nothing(const struct target_selection *selection,
                                      const struct engine_stats *stats,
                                      const struct cpy_stats *unwinder);
 
-/* Frees what it holds; the command runs on. */
+/* Frees `info` and `descendants`. Leaves the command running, and the borrowed pointers alone. */
 void target_selection_finish(struct target_selection *selection);
 
 #endif

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flame_json.h - the data of a profile's flame graph, for the page, as the rest of an object. */
+/* flame_json.h - writes a profile as JSON for the flame graph of the web page. */
 #ifndef AGENT_REPORT_FLAME_JSON_H
 #define AGENT_REPORT_FLAME_JSON_H
 
 #include "formats/format.h"
 #include "pprof/pprof.h"
 
-/* Appends what format_flame_data makes of the profile of `view`, whose stacks and maker are filled
- * in. Errors: those of both. */
+/*
+ * Appends the flame graph of view->profile to `out`: the members that format_flame_data writes,
+ * with at most `nodes_max` nodes, then the member "labels", which lists the text labels of the
+ * samples. The caller writes the braces of the JSON object around these members.
+ *
+ * The caller sets all fields of `view` but stacks and made_by. This function sets these two, and
+ * sets stacks to NULL again before it returns.
+ *
+ * Errors: PPROF_NOMEM; PPROF_FULL: `out` would exceed its maximum. `out` may then hold a part.
+ */
 MUST_CHECK enum pprof_rc flame_json(struct format_view *view, size_t nodes_max, struct buf *out);
 
 #endif

@@ -64,7 +64,7 @@ static void waits_a_second_for_one_that_lives(void **state)
     assert_false(target_selection_is_over(&selection, &failing, now_ns));
     assert_false(target_selection_is_over(&selection, &sampling, now_ns));
     assert_false(target_selection_is_over(&selection, &failing, now_ns));
-    selection.last_ns -= 2 * NS_PER_S;
+    selection.last_sample_ns -= 2 * NS_PER_S;
     assert_true(target_selection_is_over(&selection, &failing, now_ns));
     (void)snprintf(wanted, sizeof(wanted),
                    "pystrobe: process %d goes on, but cannot be sampled any more: process 7: it "
