@@ -22,7 +22,7 @@ static long (*const probe_read_user)(void *into, uint32_t size,
  * once, not at each call. */
 #define SUBPROGRAM __attribute__((noinline, section("program")))
 
-/* bpf_reader.c replaces the constant, BPF_READER_HERE, by the address of the map. */
+/* bpf_reader.c replaces the constant, BPF_READER_AREA_ADDRESS, by the address of the map. */
 static inline __attribute__((always_inline)) struct bpf_reader_area *the_area(void)
 {
     struct bpf_reader_area *area;
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) bool is_there(const struct bpf_read
     for (uint32_t i = 0; i < BPF_READER_CHUNKS; i++)
         if (range_contains(&area->found[i], from, size))
             return true;
-    for (uint32_t i = 0; i < BPF_READER_LOOKED; i++)
+    for (uint32_t i = 0; i < BPF_READER_SEARCHED; i++)
         if (range_contains(&area->ranges[i], from, size))
             return true;
     return false;
@@ -100,7 +100,7 @@ locate_current_frame(struct bpf_reader_area *area)
 {
     uint64_t record = 0, words[2] = {0}; /* _PyCFrame: current_frame, previous */
 
-    if (area->chain.cframe == BPF_READER_NONE)
+    if (area->chain.cframe == BPF_READER_NO_FIELD)
         return area->thread + area->chain.current_frame;
     if (probe_read_user(&record, sizeof(record), area->thread + area->chain.cframe) != 0)
         return 0;
@@ -165,7 +165,7 @@ __attribute__((section("program"))) int bpf_reader_program(void *ctx)
             return BPF_READER_FAULT;
     area->found_count = 0;
     if (area->thread != 0) {
-        if (area->chain.datastack_chunk != BPF_READER_NONE)
+        if (area->chain.datastack_chunk != BPF_READER_NO_FIELD)
             follow_chunks(area);
         follow_frames(area);
     }

@@ -151,7 +151,8 @@ static bool load_bpf_program(struct bpf_reader *bpf_reader)
 
     memcpy(program, bpf_reader_code, sizeof(program));
     for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
-        if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == BPF_READER_HERE) {
+        if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) &&
+            program[i].imm == BPF_READER_AREA_ADDRESS) {
             program[i].src_reg = BPF_PSEUDO_MAP_VALUE;
             program[i].imm = bpf_reader->map_fd;
         }
@@ -225,7 +226,7 @@ static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges
         }
     area->used = (uint32_t)((total + 7) / 8 * 8);
     /* The program searches these, whatever the counts are. */
-    for (size_t i = area->count; i < BPF_READER_LOOKED; i++)
+    for (size_t i = area->count; i < BPF_READER_SEARCHED; i++)
         area->ranges[i] = (struct bpf_reader_range){0};
     for (size_t i = 0; i < BPF_READER_CHUNKS; i++)
         area->found[i] = (struct bpf_reader_range){0};

@@ -169,8 +169,8 @@ struct bpf_reader_chain walk_chain_of(const struct layout *l)
     const bool heap = l->frames == FRAMES_OBJECT;
     const uint32_t previous = l->frame.previous, executable = l->frame.executable;
     struct bpf_reader_chain chain = {
-        .datastack_chunk = heap ? BPF_READER_NONE : l->thread.datastack_chunk,
-        .cframe = l->thread.cframe == NO_FIELD ? BPF_READER_NONE : l->thread.cframe,
+        .datastack_chunk = heap ? BPF_READER_NO_FIELD : l->thread.datastack_chunk,
+        .cframe = l->thread.cframe == NO_FIELD ? BPF_READER_NO_FIELD : l->thread.cframe,
         .current_frame =
             l->thread.cframe == NO_FIELD ? l->thread.current_frame : l->cframe.current_frame,
         .previous = previous,

@@ -323,8 +323,8 @@ static void brings_nothing_of_more_than_fits(void **state)
 static void make_thread(struct fixture *f, size_t frame)
 {
     f->thread.state = address(f, 3 * FAR);
-    f->thread.chain = (struct bpf_reader_chain){.datastack_chunk = BPF_READER_NONE,
-                                                .cframe = BPF_READER_NONE,
+    f->thread.chain = (struct bpf_reader_chain){.datastack_chunk = BPF_READER_NO_FIELD,
+                                                .cframe = BPF_READER_NO_FIELD,
                                                 .current_frame = CURRENT,
                                                 .previous = PREVIOUS,
                                                 .frame_size = FRAME};
