@@ -118,7 +118,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->births_fd = settings->polls || settings->only ? -1 : open_births();
     f->births_due_ns = UINT64_MAX;
     f->census_fd =
-        namespaces_have_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
+        namespaces_have_own_proc() && proc_is_process(f->self) ? proc_open_loadavg() : -1;
     return f;
 }
 
@@ -437,7 +437,7 @@ static void match_candidate(struct finder *f, struct candidate *c, const struct 
     f->takes++;
     profile.from_birth = !c->sampled && c->id.start >= f->since;
     set_state(f, c, CANDIDATE_TAKEN);
-    if (proc_has_memory_of(c->id.pid, stat->parent)) {
+    if (proc_shares_memory(c->id.pid, stat->parent)) {
         err_set(&err, "process %d has not yet begun a program of its own (vfork)", (int)c->id.pid);
         finder_put_off(f, c->id, CPY_STARTING, &err, now_ns);
         return;

@@ -142,7 +142,8 @@ static bool read_here(uint32_t kind, const struct request *request, struct answe
 
     *out_size = 0;
     if (kind < PROC_READER_PYTHON)
-        return proc_file_of(request->pid, files[kind], out, request->size, out_size) == PROC_OK;
+        return proc_file_read_living(request->pid, files[kind], out, request->size, out_size) ==
+               PROC_OK;
     if (kind == PROC_READER_PYTHON)
         return read_python(request, out, out_size);
     if (kind == ASK_USER_NAME)
@@ -429,7 +430,7 @@ void proc_reader_serve(void)
         if (ipc_channel_receive(&served->channel, answer_read, served) != IPC_CHANNEL_OK ||
             ipc_channel_flush(&served->channel) != IPC_CHANNEL_OK)
             break;
-        socket.events = ipc_channel_waits(&served->channel) ? POLLIN | POLLOUT : POLLIN;
+        socket.events = ipc_channel_has_unsent(&served->channel) ? POLLIN | POLLOUT : POLLIN;
     }
     ipc_channel_finish(&served->channel);
     free(served);

@@ -21,7 +21,7 @@
 
 enum { ANCESTORS_MAX = 256 };
 
-uint64_t proc_mapped(pid_t pid)
+uint64_t proc_memory_mark(pid_t pid)
 {
     struct proc_statm pages;
 
@@ -30,14 +30,14 @@ uint64_t proc_mapped(pid_t pid)
     return pages.data << 32 | (pages.size & UINT32_MAX);
 }
 
-bool proc_descends(pid_t pid, pid_t from)
+bool proc_descends(pid_t pid, pid_t ancestor)
 {
     struct proc_stat stat;
 
     for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
         if (proc_stat_read(pid, &stat) != PROC_OK)
             return false;
-        if (stat.parent == from)
+        if (stat.parent == ancestor)
             return true;
         pid = stat.parent;
     }
@@ -70,11 +70,11 @@ static bool add_children(void *ctx, pid_t tid, uint64_t inode)
     return list->count < list->max;
 }
 
-size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max)
+size_t proc_children(pid_t pid, bool all_threads, pid_t *out, size_t max)
 {
     struct child_list list = {.pid = pid, .out = out, .max = max};
 
-    if (all)
+    if (all_threads)
         (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc/%d/task", (int)pid), add_children,
                                 &list);
     else
@@ -82,7 +82,7 @@ size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max)
     return list.count;
 }
 
-bool proc_has_memory_of(pid_t pid, pid_t other)
+bool proc_shares_memory(pid_t pid, pid_t other)
 {
     return syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
 }
@@ -94,7 +94,8 @@ void proc_join_arguments(char *text, size_t size)
             text[i] = ' ';
 }
 
-enum proc_rc proc_file_of(pid_t pid, const char *name, char *out, size_t size, size_t *out_size)
+enum proc_rc proc_file_read_living(pid_t pid, const char *name, char *out, size_t size,
+                                   size_t *out_size)
 {
     enum proc_rc rc = proc_file_read(out, size, out_size, "/proc/%d/%s", (int)pid, name);
     pid_t living;
@@ -110,7 +111,7 @@ void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
 {
     size_t size;
 
-    if (proc_file_of(pid, "cmdline", out, PROC_COMMAND_MAX, &size) == PROC_OK)
+    if (proc_file_read_living(pid, "cmdline", out, PROC_COMMAND_MAX, &size) == PROC_OK)
         proc_join_arguments(out, size);
 }
 
@@ -183,11 +184,11 @@ uint64_t proc_ticks_now(void)
     return ns_after_boot() / TICK_NS;
 }
 
-uint64_t proc_age_ns(uint64_t start)
+uint64_t proc_age_ns(uint64_t start_ticks)
 {
     const uint64_t now_ns = ns_after_boot();
 
-    return now_ns / TICK_NS > start ? now_ns - start * TICK_NS : 0;
+    return now_ns / TICK_NS > start_ticks ? now_ns - start_ticks * TICK_NS : 0;
 }
 
 enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
@@ -201,7 +202,7 @@ enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
 }
 
 /* A container's own idea of /proc/loadavg, which comes from elsewhere, is of no use. */
-int proc_open_running(void)
+int proc_open_loadavg(void)
 {
     int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     struct statfs system;

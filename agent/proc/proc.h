@@ -19,108 +19,132 @@
 
 #include "base/proc_stat.h"
 
-enum { PROC_COMMAND_MAX = 4096 };
+enum { PROC_COMMAND_MAX = 4096 }; /* bytes of a command line or a path, with the final 0 byte */
 
-/* What tells a process from all others, before and after it. */
+/* Identifies a process, also if an earlier or a later process has the same pid. */
 struct proc_id {
     pid_t pid;
-    uint64_t start; /* clock ticks after boot */
+    uint64_t start; /* clock ticks (10 ms) after boot: proc_stat.start */
 };
 
+/* True if both are the same process. */
 static inline bool proc_id_equal(struct proc_id a, struct proc_id b)
 {
     return a.pid == b.pid && a.start == b.start;
 }
 
-/* True if a process is below that one: its child, a child's child, ... */
-MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
+/* True if `pid` is a child of `ancestor`, a child of a child, and so on. False for ancestor itself,
+ * and if /proc cannot be read. Cost: one file for each process in between. */
+MUST_CHECK bool proc_descends(pid_t pid, pid_t ancestor);
 
 /*
- * The children of a process that have not been waited for: up to `max` of them. `all`: those that
- * any of its threads has started; else those of its first thread, to which they go when the one
- * that has started them ends.
+ * Writes the pids of the children of `pid` to `out`, at most `max`. Zombies are among them.
  *
- * Gives: how many; 0 also where the kernel does not tell (CONFIG_PROC_CHILDREN).
- * Cost:  3 us a thread.
+ * With `all_threads`, these are the children that any thread of the process has started. Otherwise
+ * they are the children of the first thread alone: those that it has started, and those whose
+ * thread has ended, because the kernel gives these to the first thread.
+ *
+ * Gives: how many pids were written; 0 also if the kernel lacks CONFIG_PROC_CHILDREN.
+ * Cost:  3 us per thread that is asked.
  */
-size_t proc_children(pid_t pid, bool all, pid_t *out, size_t max);
+size_t proc_children(pid_t pid, bool all_threads, pid_t *out, size_t max);
 
 /*
- * True if a process has the very memory of that one, and not a copy: it is a child by vfork, until
- * it executes a program or ends. False also where the kernel does not tell.
- * Needs: the right to read both, and a kernel with kcmp(2).
+ * True if `pid` and `other` share one address space, as a child made by vfork does with its parent
+ * until the child executes a program or ends. False also if the kernel does not tell.
+ *
+ * Needs: the right to read both processes, and a kernel with kcmp(2).
  */
-MUST_CHECK bool proc_has_memory_of(pid_t pid, pid_t other);
+MUST_CHECK bool proc_shares_memory(pid_t pid, pid_t other);
 
-/* Puts blanks in place of the 0 bytes between arguments. */
+/* Replaces the 0 bytes between arguments by blanks, in place. `size` counts the 0 byte at the end,
+ * which stays. */
 void proc_join_arguments(char *text, size_t size);
 
 /*
- * Reads a file of the process that is empty once its first thread has ended: through one that lives
- * then. As proc_file_read otherwise.
+ * Reads the file /proc/PID/`name`. The kernel shows some of these files as empty when the first
+ * thread of a process has ended; then this function reads the file through a thread that still
+ * runs. The results are those of proc_file_read, but `out_size` must not be NULL.
  */
-enum proc_rc proc_file_of(pid_t pid, const char *name, char *out, size_t size, size_t *out_size);
+enum proc_rc proc_file_read_living(pid_t pid, const char *name, char *out, size_t size,
+                                   size_t *out_size);
 
-/* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
+/* Writes the command line with blanks between the arguments, cut to PROC_COMMAND_MAX; "" if the
+ * process has none or it cannot be read. May block: see command_line.h. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 
-/* The path of the executable; "" if it cannot be read. */
+/* Writes the path of the executable; "" if it cannot be read. */
 void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
 
 /*
- * A number that is another one once the process runs another executable; 0: it is not to be had.
- * The file itself is not asked for anything: it may be on a file system that does not answer.
+ * Returns a hash of the path of the executable. The hash changes when the process executes another
+ * file; 0 if the path cannot be read. Does not access the executable, whose file system may hang.
+ *
  * Cost: one system call.
  */
 uint64_t proc_exe_mark(pid_t pid);
 
-/* The real user of a process. */
+/* Gives the real user id of a process; *out is untouched on failure. */
 MUST_CHECK enum proc_rc proc_user(pid_t pid, uid_t *out);
 
 /*
- * The clock of the CPU time of a whole process, threads that have ended included; it can be read
- * until the process is reaped. False: it is gone.
+ * Gives the clock that counts the CPU time of a whole process, including threads that have ended.
+ * The clock can be read until the process is reaped. False if the process is gone.
  */
 MUST_CHECK bool proc_clock(pid_t pid, clockid_t *out);
 
-/* Reads it. False: the process is gone. Cost: one short system call. */
+/* Reads a clock of proc_clock: the CPU time of its process, in ns. False if the process is gone.
+ * Cost: one short system call. */
 MUST_CHECK bool proc_clock_ns(clockid_t clock, uint64_t *out);
 
-/* The clock ticks after boot now, as in struct proc_stat. */
+/* The time now in clock ticks after boot, to be compared with proc_stat.start. */
 uint64_t proc_ticks_now(void);
 
-/* How long ago it is that something started, in clock ticks after boot; rounded up to a tick. */
-uint64_t proc_age_ns(uint64_t start);
+/* Converts a start time in clock ticks after boot (proc_stat.start) to the age in ns. The age may
+ * be up to one tick (10 ms) too great. */
+uint64_t proc_age_ns(uint64_t start_ticks);
 
-/* How long a thread has lived, to a hundredth of a second, rounded up. */
+/* Gives the age of a thread in ns, up to one tick (10 ms) too great; *out_ns is untouched on
+ * failure. */
 MUST_CHECK enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 
-/* The open file that the next two read; -1: there is none that tells of this very host. */
-int proc_open_running(void);
+/* Opens /proc/loadavg for proc_running and proc_census. The caller closes the descriptor. -1 if the
+ * file cannot be opened, or if a container replaces it by a file of its own (lxcfs). */
+int proc_open_loadavg(void);
 
-/* How many threads of the host run or wait for a CPU, the caller among them. False: unknown. */
+/* Counts the threads of the host that run or wait for a CPU, including the calling thread. `fd` is
+ * that of proc_open_loadavg. False if it is -1 or cannot be read; *out is 0 then. */
 MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /*
- * How many threads there are, and the number that the newest process or thread has got, which is
- * mostly above all others; 0: not known. The namespace of the caller's pids is meant, and those in
- * it. Who is restored with the number that it had before is only counted.
- * Source: the kernel's fs/proc/loadavg.c; a pid is handed out in all namespaces above, too.
+ * Two numbers that tell whether processes have started since the last census. Starting a process
+ * changes both. Exceptions: `threads` stays the same if as many threads have ended; `newest` stays
+ * the same if the process was restored from a checkpoint, with the id that it had before.
+ *
+ * Source: the kernel's fs/proc/loadavg.c.
  */
 struct proc_census {
-    unsigned long threads;
+    unsigned long threads; /* threads that exist on the host; 0: not known */
+    /* The id that the kernel gave last to a process or thread, as the caller's pid namespace
+     * numbers it; 0: not known. Namespaces below the caller's are included. Ids grow up to
+     * kernel.pid_max, then start again at low numbers. */
     pid_t newest;
 };
 
+/* Takes a census. `fd` is that of proc_open_loadavg; -1 is allowed. */
 struct proc_census proc_census(int fd);
 
-/* A number that is another one once a process has mapped more memory, or less. 0: it cannot be
- * read. */
-uint64_t proc_mapped(pid_t pid);
+/* Returns a number that changes when the total size of the process's mappings changes, or that of
+ * its data. A mapping that replaces one of the same size does not change it. 0 if not readable. */
+uint64_t proc_memory_mark(pid_t pid);
 
-/* True if a process has this number, and not just a thread of one; also if it cannot be told for
- * lack of descriptors. Cost: 0.4 us if not, else 1.
- * Needs: Linux 5.3, else none has. */
+/*
+ * True if `pid` is the id of a process, false if it is that of another thread or of nothing. True
+ * also if it cannot be found out, because descriptors or memory are short.
+ *
+ * Cost:  1 us if true, 0.4 us if false.
+ * Needs: Linux 5.3; before it, always false.
+ */
 MUST_CHECK bool proc_is_process(pid_t pid);
 
 #endif

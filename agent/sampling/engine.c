@@ -355,7 +355,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->signal_fd = -1;
     buf_init(&e->warnings, ENGINE_WARNINGS_MAX);
     alarmed = alarm_init(&e->alarm);
-    e->running_fd = proc_open_running();
+    e->running_fd = proc_open_loadavg();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = settings->choose ? open_engine_finder(e) : NULL;

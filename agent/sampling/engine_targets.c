@@ -483,7 +483,7 @@ void engine_warn(struct engine *e, struct proc_id id, const struct err *text)
 
 void engine_look_for_another(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    const uint64_t mapped = proc_mapped(t->id.pid), asked_ns = engine_thread_cpu_ns();
+    const uint64_t mapped = proc_memory_mark(t->id.pid), asked_ns = engine_thread_cpu_ns();
     const bool same = t->another_mapped == mapped;
     struct cpy_info another;
     struct err text;

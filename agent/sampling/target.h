@@ -30,7 +30,7 @@ struct target {
                                                 that is settled */
     uint64_t settle_ns;                      /* when that is settled, whatever it says */
     uint64_t another_ns, another_backoff_ns; /* when to look next for a second interpreter in it */
-    uint64_t another_mapped;                 /* proc_mapped when that was done */
+    uint64_t another_mapped;                 /* proc_memory_mark when that was done */
     uint64_t samples;                        /* so far */
     uint64_t failed[ENGINE_OUTCOMES];        /* of those */
     struct stats_refusals refusals;

@@ -354,7 +354,7 @@ static bool finds_another_without_reading_proc(struct scene *scene)
 static void finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then(void **state)
 {
     struct finder_stats before, after;
-    int fd = proc_open_running();
+    int fd = proc_open_loadavg();
     struct scene scene;
 
     (void)state;
@@ -419,7 +419,7 @@ static void waits_for_one_that_has_its_parents_memory_to_execute_a_program(void 
     open_gate(&scene);
     sharing_child_start(&sharing);
     scene.child = sharing.pid;
-    if (sharing.pid >= 0 && proc_has_memory_of(getpid(), getpid())) {
+    if (sharing.pid >= 0 && proc_shares_memory(getpid(), getpid())) {
         SCAN_UNTIL(&scene, scene.looks > 2);
         finder_stats(scene.finder, &stats);
         assert_int_equal(scene.takes, 0);

@@ -104,17 +104,17 @@ static void tells_its_parents_memory_from_a_copy(void **state)
     pid_t pid = waiting_child_start(do_nothing);
 
     (void)state;
-    assert_false(proc_has_memory_of(pid, getpid()));
+    assert_false(proc_shares_memory(pid, getpid()));
     waiting_child_end(pid);
 
     sharing_child_start(&sharing);
-    if (sharing.pid < 0 || !proc_has_memory_of(getpid(), getpid())) {
+    if (sharing.pid < 0 || !proc_shares_memory(getpid(), getpid())) {
         sharing_child_end(&sharing);
         skip(); /* qemu-user has none; or the kernel has no kcmp */
     }
-    assert_true(proc_has_memory_of(sharing.pid, getpid()));
+    assert_true(proc_shares_memory(sharing.pid, getpid()));
     sharing_child_execute(&sharing);
-    AWAIT(!proc_has_memory_of(sharing.pid, getpid()));
+    AWAIT(!proc_shares_memory(sharing.pid, getpid()));
     sharing_child_end(&sharing);
 }
 
@@ -278,7 +278,7 @@ static void reads_no_times_of_another_process(void **state)
 static void counts_who_runs_on_the_host(void **state)
 {
     unsigned long running = 0;
-    int fd = proc_open_running();
+    int fd = proc_open_loadavg();
 
     (void)state;
     assert_false(proc_running(-1, &running));
@@ -291,23 +291,23 @@ static void counts_who_runs_on_the_host(void **state)
 
 static void tells_that_memory_was_mapped(void **state)
 {
-    const uint64_t before = proc_mapped(getpid());
+    const uint64_t before = proc_memory_mark(getpid());
     const size_t size = 64 << 10;
     void *memory;
 
     (void)state;
     assert_true(before != 0);
-    assert_true(proc_mapped(getpid()) == before);
+    assert_true(proc_memory_mark(getpid()) == before);
     memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
-    assert_true(proc_mapped(getpid()) != before);
+    assert_true(proc_memory_mark(getpid()) != before);
     assert_int_equal(munmap(memory, size), 0);
-    assert_true(proc_mapped(0) == 0); /* nobody's */
+    assert_true(proc_memory_mark(0) == 0); /* nobody's */
 }
 
 static void tells_that_somebody_has_come_or_gone(void **state)
 {
-    int fd = proc_open_running(), status;
+    int fd = proc_open_loadavg(), status;
     struct proc_census before, during;
     pid_t child;
 
