@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * confine.h - drops the privileges that a process which reads targets does not need.
+ * confine.h - drops the rights that a helper process of pystrobe does not need to do its work. The
+ * work is to read targets (the processes that are profiled) or stored profiles.
  */
 #ifndef AGENT_CHILD_CONFINE_H
 #define AGENT_CHILD_CONFINE_H
@@ -11,26 +12,34 @@
 #include "base/err.h"
 
 /*
- * Has the kernel kill this process when the thread that started it ends, and drops all capabilities
- * that reading other processes does not need, and sets PR_SET_NO_NEW_PRIVS. Without CAP_SYS_PTRACE
- * no capability is dropped: then the kernel lets us read only targets that have none that we lack.
+ * Confines the calling process, which reads targets:
+ * - makes the kernel kill it when the thread that started it ends;
+ * - sets PR_SET_NO_NEW_PRIVS;
+ * - drops all capabilities that reading targets does not need. But without CAP_SYS_PTRACE it keeps
+ *   all, because the kernel then lets us read a target only if we have each capability that the
+ *   target has.
  *
- * Errors: false: `parent` has ended already, or the kernel refuses; `err` says which. Part may be
- *         done: end this process.
+ * `parent` is the pid of the process that started the calling one.
+ *
+ * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` says which. Some
+ *         steps may be done then: the caller has to exit.
  */
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
- * As confine, for a process that reads stored profiles and no targets: keeps only
- * CAP_DAC_READ_SEARCH, and does not check whether the parent has ended. False: the kernel refuses.
+ * Confines the calling process, which reads stored profiles and no targets: does what confine does,
+ * but always drops all capabilities except CAP_DAC_READ_SEARCH. It does not notice a parent that
+ * has ended before the call.
+ *
+ * Errors: false: the kernel refuses a step; some steps may be done then.
  */
 MUST_CHECK bool confine_to_files(void);
 
-/* Closes all descriptors from `first_fd` on; before Linux 5.9, those below 65536. */
+/* Closes all descriptors from `first_fd` on; before Linux 5.9, only those below 65536. */
 void confine_close_from(unsigned first_fd);
 
-/* True if a child process may read for us. False: Yama (ptrace_scope 1 or more, and no
- * CAP_SYS_PTRACE) does not let it read what its parent has started. */
+/* True if a child of ours can read the memory of another child of ours. False if Yama forbids that:
+ * ptrace_scope is 1 or more, and we lack CAP_SYS_PTRACE. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

@@ -19,7 +19,7 @@ void ipc_channel_init(struct ipc_channel *channel, int fd)
 {
     *channel = (struct ipc_channel){.fd = fd};
     buf_init(&channel->in, IPC_CHANNEL_MESSAGE_MAX + sizeof(struct head) + READ_BYTES);
-    buf_init(&channel->out, IPC_CHANNEL_WAITING_MAX);
+    buf_init(&channel->out, IPC_CHANNEL_OUT_MAX);
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
@@ -32,7 +32,7 @@ void ipc_channel_finish(struct ipc_channel *channel)
     buf_finish(&channel->out);
 }
 
-bool ipc_channel_waits(const struct ipc_channel *channel)
+bool ipc_channel_has_unsent(const struct ipc_channel *channel)
 {
     return channel->sent < channel->out.size;
 }
@@ -61,7 +61,7 @@ enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel)
 {
     ssize_t size;
 
-    while (ipc_channel_waits(channel)) {
+    while (ipc_channel_has_unsent(channel)) {
         size = send(channel->fd, channel->out.data + channel->sent,
                     channel->out.size - channel->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size < 0 && errno == EINTR)

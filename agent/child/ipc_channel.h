@@ -2,13 +2,14 @@
 /*
  * ipc_channel.h - messages between two of pystrobe's own processes, over a stream socket.
  *
- * Neither side ever waits for the other. What the socket does not take stays in `out` until a later
- * ipc_channel_flush; a message that has come in part stays in `in` until it is complete.
+ * No call ever waits for the other side. What the socket does not take now stays in `out` until a
+ * later ipc_channel_flush; a message that has come in part stays in `in` until the rest has come.
  *
  * Shape:   ipc_channel_init on each side; ipc_channel_send; ipc_channel_flush when the socket is
  *          writable; ipc_channel_receive when it is readable; ipc_channel_finish.
  * Threads: a channel belongs to one thread at a time.
- * Trust:   none in the bytes that come: a message over IPC_CHANNEL_MESSAGE_MAX breaks the channel.
+ * Trust:   the other side may send any bytes. ipc_channel_receive checks the size of a message; its
+ *          caller checks the content.
  */
 #ifndef AGENT_CHILD_IPC_CHANNEL_H
 #define AGENT_CHILD_IPC_CHANNEL_H
@@ -16,30 +17,38 @@
 #include "base/buf.h"
 
 enum {
-    IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one, without its head */
-    /* Bytes of `out`, in which sent ones stay for a while: 4 MiB that wait always fit. */
-    IPC_CHANNEL_WAITING_MAX = 8 << 20
+    IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
+    /* Bytes of `out`. Sent bytes are removed only when they are half of `out`, so 4 MiB of unsent
+     * bytes always fit. */
+    IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 
 struct ipc_channel {
-    int fd; /* owned; -1: none */
-    struct buf in, out;
-    size_t sent; /* first bytes of `out`, which the socket has taken */
+    int fd;         /* owned: the socket; -1: none */
+    struct buf in;  /* owned: received bytes of messages that are not complete or not handled yet */
+    struct buf out; /* owned: bytes to send */
+    size_t sent;    /* how many bytes at the start of `out` are sent already */
 };
 
 enum ipc_channel_rc {
     IPC_CHANNEL_OK,
-    IPC_CHANNEL_CLOSED, /* the other side has closed it, or ended */
-    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or a message is too long: finish it */
+    IPC_CHANNEL_CLOSED, /* the other side has closed the socket or ended, or the socket failed */
+    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or a message is too long. The channel is of
+                           no more use: call ipc_channel_finish */
 };
 
 /* Takes over `fd`, a connected stream socket, and makes it non-blocking. */
 void ipc_channel_init(struct ipc_channel *channel, int fd);
+
+/* Closes the socket and frees the buffers. Unsent bytes are lost. May be called twice. */
 void ipc_channel_finish(struct ipc_channel *channel);
 
 /*
- * Adds a message of two parts to `out` (the second may be empty), and flushes it. IPC_CHANNEL_OK:
- * it is sent, or the rest waits in `out`.
+ * Adds a message to `out` and calls ipc_channel_flush. The content is `first`, then `second`; both
+ * are copied, and the size of each may be 0. `kind` is any number that the other side understands.
+ *
+ * Gives: IPC_CHANNEL_OK, also if a part of the message is still in `out`; otherwise a failure.
+ * Never raises SIGPIPE.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind,
                                                 const void *first, size_t first_size,
@@ -48,15 +57,19 @@ MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uin
 /* Sends as much of `out` as the socket takes. */
 MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 
-/* True if `out` is not empty: call ipc_channel_flush when the socket is writable. */
-bool ipc_channel_waits(const struct ipc_channel *channel);
+/* True if `out` holds unsent bytes: the caller has to call ipc_channel_flush when the socket is
+ * writable. */
+bool ipc_channel_has_unsent(const struct ipc_channel *channel);
 
 /*
- * Reads what is there and calls `each` for each complete message, also if the other side has closed
- * the channel since. If `each` returns false, the messages after it wait in `in`, and the result is
- * IPC_CHANNEL_OK: call again without waiting for the socket.
+ * Reads all bytes that have come, and calls `each` for each complete message.
  *
- * Lends:  the bytes, until `each` returns; not aligned.
+ * If `each` returns false, the call ends with IPC_CHANNEL_OK. The message that `each` was called
+ * for is done; those after it stay in `in`. To get them, call this function again; the socket need
+ * not become readable for that.
+ *
+ * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that came before the end.
+ * Lends: `bytes`, until `each` returns. They are not aligned.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,
                                                    bool (*each)(void *ctx, uint32_t kind,

@@ -129,7 +129,7 @@ static void tell_hang(void *ctx, const struct engine_hang *hang)
     head.tid = hang->tid;
     head.lasted_ns = hang->lasted_ns;
     buf_init(&dump, HANG_DUMP_MAX);
-    if (hang->kind != HANG_NONE && !ipc_channel_waits(&s->channel))
+    if (hang->kind != HANG_NONE && !ipc_channel_has_unsent(&s->channel))
         hang_dump(&(struct program){hang->id, hang->mark}, &dump);
     if (ipc_channel_send(&s->channel, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) !=
         IPC_CHANNEL_OK)
@@ -189,7 +189,7 @@ static void drain(struct sampler *s)
     uint64_t end_ns = clock_mono_ns() + HAND_LATER_MS * NS_PER_MS;
     struct pollfd socket = {.fd = s->channel.fd, .events = POLLOUT};
 
-    while (!s->over && ipc_channel_waits(&s->channel) && clock_mono_ns() < end_ns) {
+    while (!s->over && ipc_channel_has_unsent(&s->channel) && clock_mono_ns() < end_ns) {
         (void)poll(&socket, 1, 100);
         heartbeat_end_read(s->heartbeat);
         if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
@@ -244,13 +244,13 @@ static void hand_counts(struct sampler *s)
     memset(&counts, 0, sizeof(counts));
     counts.stats = *engine_stats(s->engine);
     counts.unwinder = s->unwinder;
-    if (!s->over && !ipc_channel_waits(&s->channel))
+    if (!s->over && !ipc_channel_has_unsent(&s->channel))
         send_report(s, REPORT_COUNTS, &counts, sizeof(counts));
 }
 
 static void send_each(struct sampler *s)
 {
-    if (s->each.count > 0 && !s->over && !ipc_channel_waits(&s->channel))
+    if (s->each.count > 0 && !s->over && !ipc_channel_has_unsent(&s->channel))
         send_report(s, REPORT_EACH, &s->each, sizeof(s->each));
     s->each.count = 0;
 }
@@ -287,13 +287,13 @@ static void send_pending_rows(struct sampler *s)
 
     if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
         s->over = true;
-    if (!ipc_channel_waits(&s->channel)) {
+    if (!ipc_channel_has_unsent(&s->channel)) {
         hand_each(s);
         hand_counts(s);
     }
     for (service = engine_services(s->engine); service && !s->over; service = service->next) {
         hand = hand_of(s, service);
-        while (hand && !ipc_channel_waits(&s->channel) && hand_piece(s, hand)) {
+        while (hand && !ipc_channel_has_unsent(&s->channel) && hand_piece(s, hand)) {
         }
     }
 }

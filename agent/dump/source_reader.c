@@ -143,7 +143,7 @@ static bool send_to_parent(struct server *server, uint32_t kind, const void *byt
     struct pollfd fds = {.fd = server->socket, .events = POLLOUT};
     enum ipc_channel_rc rc = ipc_channel_send(&server->channel, kind, bytes, size, NULL, 0);
 
-    while (rc == IPC_CHANNEL_OK && ipc_channel_waits(&server->channel)) {
+    while (rc == IPC_CHANNEL_OK && ipc_channel_has_unsent(&server->channel)) {
         (void)poll(&fds, 1, -1);
         rc = ipc_channel_flush(&server->channel);
     }

@@ -454,7 +454,7 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
         if (sampler->done !=
             f->interval) /* else it is not to be heard before the others are ready */
             fds[1 + 2 * i].events = POLLIN;
-        if (sampler_process_runs(sampler) && ipc_channel_waits(&sampler->child.channel))
+        if (sampler_process_runs(sampler) && ipc_channel_has_unsent(&sampler->child.channel))
             fds[1 + 2 * i].events |= POLLOUT;
         fds[2 + 2 * i] = (struct pollfd){
             .fd = sampler_process_runs(sampler) ? sampler->child.pidfd : -1, .events = POLLIN};

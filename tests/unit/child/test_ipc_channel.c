@@ -98,7 +98,7 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state)
 
     assert_int_equal(ipc_channel_send(&pair.a, 1, big, sizeof(big), NULL, 0), IPC_CHANNEL_OK);
     assert_int_equal(ipc_channel_send(&pair.a, 2, big, sizeof(big), "y", 1), IPC_CHANNEL_OK);
-    assert_true(ipc_channel_waits(&pair.a));
+    assert_true(ipc_channel_has_unsent(&pair.a));
     while (got.count < 2 && turns++ < 1000) {
         assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
         assert_int_equal(ipc_channel_flush(&pair.a), IPC_CHANNEL_OK);
@@ -107,7 +107,7 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state)
     assert_int_equal(got.count, 2);
     assert_int_equal(got.bytes, 2 * sizeof(big) + 1);
     assert_int_equal(got.last_byte, 'y');
-    assert_false(ipc_channel_waits(&pair.a));
+    assert_false(ipc_channel_has_unsent(&pair.a));
     pair_finish(&pair);
 }
 
@@ -123,7 +123,7 @@ static void a_reader_that_never_reads_is_given_up(void **state)
     for (i = 0; rc == IPC_CHANNEL_OK && i < 100; i++)
         rc = ipc_channel_send(&pair.a, 1, big, sizeof(big), NULL, 0);
     assert_int_equal(rc, IPC_CHANNEL_BROKEN);
-    assert_true(i * sizeof(big) <= IPC_CHANNEL_WAITING_MAX + 2 * sizeof(big));
+    assert_true(i * sizeof(big) <= IPC_CHANNEL_OUT_MAX + 2 * sizeof(big));
     pair_finish(&pair);
 }
 
