@@ -135,7 +135,7 @@ static bool try_exporters(struct conf *conf, struct err *err)
     bool good;
 
     conf->agent.spool = "off";
-    good = publisher_open(&publisher, conf, PUBLISHER_READY, err) == EXPORTER_OK;
+    good = publisher_open(&publisher, conf, PUBLISHER_STRICT, err) == EXPORTER_OK;
     conf->agent.spool = spool;
     return good && publisher_close(&publisher, 0);
 }
@@ -155,7 +155,7 @@ static bool switch_publisher(struct run *run, struct conf *conf, struct publishe
         return false;
     if (!publisher_close(&run->publisher, clock_mono_ns() + HAND_OVER_NS))
         run->hangs = true;
-    flags = run->hangs ? PUBLISHER_HELD : 0;
+    flags = run->hangs ? PUBLISHER_WAIT_FOR_SPOOL : 0;
     if (publisher_open(opened, conf, flags, err) == EXPORTER_OK)
         return true;
     if (publisher_open(&run->publisher, run->conf, flags, &again) != EXPORTER_OK) {
@@ -179,7 +179,7 @@ static bool replace_exporters(struct run *run, struct conf *conf, struct err *er
         return false;
     if (!(share_spool(run->conf, conf)
               ? switch_publisher(run, conf, &opened, err)
-              : publisher_open(&opened, conf, PUBLISHER_READY, err) == EXPORTER_OK)) {
+              : publisher_open(&opened, conf, PUBLISHER_STRICT, err) == EXPORTER_OK)) {
         free(ended);
         return false;
     }

@@ -20,7 +20,7 @@ static void destroy_delivery(struct delivery *delivery)
     spool_writer_free(delivery->writer);
     for (size_t i = 0; i < delivery->gathering_count; i++)
         batch_builder_finish(&delivery->gatherings[i].builder);
-    (void)pthread_cond_destroy(&delivery->idle);
+    (void)pthread_cond_destroy(&delivery->thread_ended);
     (void)pthread_mutex_destroy(&delivery->lock);
     free(delivery);
 }
@@ -37,7 +37,8 @@ bool delivery_new(const struct delivery_world *world, const struct delivery_spoo
     delivery->next_order = 1;
     delivery->destroy = destroy_delivery;
     delivery->interval = (uint64_t)world->utc_ns(world->ctx);
-    if (pthread_mutex_init(&delivery->lock, NULL) == 0 && delivery_init_cond(&delivery->idle) &&
+    if (pthread_mutex_init(&delivery->lock, NULL) == 0 &&
+        delivery_init_cond(&delivery->thread_ended) &&
         (!spool || spool_writer_new(spool, &delivery->writer, err))) {
         if (delivery->writer)
             spool_log_init(&delivery->writer->log, &delivery->world);
@@ -217,7 +218,7 @@ static void count_lost(struct delivery *delivery, const struct gathering *g)
 void delivery_put(struct delivery *delivery, enum exporter_form form,
                   const struct exporter_profile *profile)
 {
-    for (size_t i = 0; i < delivery->gathering_count && !delivery->stopped; i++) {
+    for (size_t i = 0; i < delivery->gathering_count && !delivery->stop_called; i++) {
         struct gathering *g = &delivery->gatherings[i];
 
         if (g->form != form)
@@ -282,7 +283,7 @@ static void set_mode(struct delivery *delivery, enum delivery_mode mode)
         (void)pthread_cond_broadcast(&worker->changed);
         if (worker->ended)
             continue;
-        if (mode == DELIVERY_STOPPED)
+        if (mode == DELIVERY_CANCELLED)
             worker->sink.cancel(worker->sink.ctx);
         else
             worker->sink.wake(worker->sink.ctx);
@@ -309,7 +310,7 @@ static void wait_until(struct delivery *delivery, bool (*done)(const struct deli
                        uint64_t deadline_ns)
 {
     while (!done(delivery) && delivery_now(delivery) < deadline_ns)
-        delivery_wait(delivery, &delivery->idle, deadline_ns);
+        delivery_wait(delivery, &delivery->thread_ended, deadline_ns);
 }
 
 /* Says what an exporter has lost at the end. With the lock, as no thread of it runs any more, or
@@ -335,14 +336,14 @@ bool delivery_stop(struct delivery *delivery, uint64_t deadline_ns)
     uint64_t last_ns = (deadline_ns > now_ns ? deadline_ns : now_ns) + GRACE_NS;
     bool whole = true;
 
-    if (delivery->stopped)
+    if (delivery->stop_called)
         return true;
     delivery_end_interval(delivery);
-    delivery->stopped = true;
+    delivery->stop_called = true;
     (void)pthread_mutex_lock(&delivery->lock);
     set_mode(delivery, DELIVERY_STOPPING);
     wait_until(delivery, have_workers_ended, deadline_ns);
-    set_mode(delivery, DELIVERY_STOPPED);
+    set_mode(delivery, DELIVERY_CANCELLED);
     wait_until(delivery, have_workers_ended, last_ns);
     set_mode(delivery, DELIVERY_CLOSED);
     wait_until(delivery, has_writer_ended, last_ns);

@@ -42,7 +42,7 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
     return entry;
 }
 
-void delivery_entry_forget_batch(struct export_entry *entry)
+void delivery_entry_unload(struct export_entry *entry)
 {
     if (!entry->file || entry->unwritten || entry->in_flight)
         return;

@@ -50,7 +50,7 @@ static void tell_failure(struct export_log *log, uint64_t now_ns,
     log->failed_tries++;
     if (!may_say(&log->failure_ns, now_ns))
         return;
-    if (log->announced)
+    if (log->failure_logged)
         export_log_say(log->world, log->who, DELIVERY_WARNING,
                        "still fails (%" PRIu64 " tries, %zu %s waiting): %s", log->failed_tries,
                        stats->queued, text_plural(stats->queued, "profile", "profiles"),
@@ -58,15 +58,15 @@ static void tell_failure(struct export_log *log, uint64_t now_ns,
     else
         export_log_say(log->world, log->who, DELIVERY_WARNING, "%s; it will be tried again",
                        result->answer.err.text);
-    log->announced = true;
+    log->failure_logged = true;
 }
 
 static void tell_success(struct export_log *log)
 {
-    if (log->announced)
+    if (log->failure_logged)
         export_log_say(log->world, log->who, DELIVERY_INFO,
                        "works again, after %" PRIu64 " failed tries", log->failed_tries);
-    log->announced = false;
+    log->failure_logged = false;
     log->failed_tries = 0;
 }
 
@@ -74,36 +74,37 @@ static void tell_drops(struct export_log *log, uint64_t now_ns, const struct del
 {
     uint64_t dropped = stats->dropped_full + stats->dropped_old;
 
-    if (dropped == log->dropped || !may_say(&log->drop_ns, now_ns))
+    if (dropped == log->dropped_logged || !may_say(&log->drop_ns, now_ns))
         return;
     export_log_say(log->world, log->who, DELIVERY_WARNING,
                    "%" PRIu64 " %s dropped (so far %" PRIu64 " as the queue was full, %" PRIu64
                    " as they got too old)",
-                   dropped - log->dropped,
-                   text_plural(dropped - log->dropped, "profile was", "profiles were"),
+                   dropped - log->dropped_logged,
+                   text_plural(dropped - log->dropped_logged, "profile was", "profiles were"),
                    stats->dropped_full, stats->dropped_old);
-    log->dropped = dropped;
+    log->dropped_logged = dropped;
 }
 
 static void tell_rejected(struct export_log *log, uint64_t now_ns,
                           const struct delivery_stats *stats)
 {
-    if (stats->rejected == log->rejected || !may_say(&log->reject_ns, now_ns))
+    if (stats->rejected == log->rejected_logged || !may_say(&log->reject_ns, now_ns))
         return;
-    export_log_say(log->world, log->who, DELIVERY_WARNING,
-                   "%" PRIu64 " %s left out by the server (so far %" PRIu64 ")",
-                   stats->rejected - log->rejected,
-                   text_plural(stats->rejected - log->rejected, "sample was", "samples were"),
-                   stats->rejected);
-    log->rejected = stats->rejected;
+    export_log_say(
+        log->world, log->who, DELIVERY_WARNING,
+        "%" PRIu64 " %s left out by the server (so far %" PRIu64 ")",
+        stats->rejected - log->rejected_logged,
+        text_plural(stats->rejected - log->rejected_logged, "sample was", "samples were"),
+        stats->rejected);
+    log->rejected_logged = stats->rejected;
 }
 
 /* A server may say the same with each answer. */
 static void tell_note(struct export_log *log, uint64_t now_ns, const char *note)
 {
-    if (!note[0] || strcmp(note, log->note) == 0 || !may_say(&log->note_ns, now_ns))
+    if (!note[0] || strcmp(note, log->logged_note) == 0 || !may_say(&log->note_ns, now_ns))
         return;
-    (void)snprintf(log->note, sizeof(log->note), "%s", note);
+    (void)snprintf(log->logged_note, sizeof(log->logged_note), "%s", note);
     export_log_say(log->world, log->who, DELIVERY_WARNING, "%s", note);
 }
 
@@ -142,9 +143,9 @@ void export_log_behind(struct export_log *log, const struct delivery_stats *stat
 {
     char pace[EXPORT_PACE_MAX];
 
-    if (stats->behind == log->behind)
+    if (stats->behind == log->behind_logged)
         return;
-    log->behind = stats->behind;
+    log->behind_logged = stats->behind;
     if (!stats->behind) {
         export_log_say(log->world, log->who, DELIVERY_INFO, "has caught up");
         return;
@@ -161,8 +162,8 @@ bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t p
     if (rates->since_ns != 0 && now_ns - rates->since_ns < 60 * NS_PER_S)
         return false;
     if (rates->since_ns != 0) {
-        rates->in = (double)(put - rates->put) / seconds;
-        rates->out = (double)(sent - rates->sent) / seconds;
+        rates->in_rate = (double)(put - rates->put) / seconds;
+        rates->out_rate = (double)(sent - rates->sent) / seconds;
         rates->known = true;
     }
     rates->since_ns = now_ns;
@@ -184,12 +185,12 @@ static void tell_spool_state(struct spool_log *log, uint64_t now_ns,
     if (stats->failing && may_say(&log->failure_ns, now_ns)) {
         export_log_say(log->world, spool_who, DELIVERY_WARNING,
                        "%s; profiles wait in memory instead", stats->last_error.text);
-        log->failing = true;
-    } else if (!stats->failing && log->failing) {
+        log->failure_logged = true;
+    } else if (!stats->failing && log->failure_logged) {
         export_log_say(log->world, spool_who, DELIVERY_INFO,
                        "works again; %" PRIu64 " %s went past it", in_memory,
                        text_plural(in_memory, "profile", "profiles"));
-        log->failing = false;
+        log->failure_logged = false;
         log->reported.in_memory = stats->in_memory;
     }
 }

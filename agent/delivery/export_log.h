@@ -1,78 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_log.h - says in the log how an exporter and the spool fare, without filling it.
+ * export_log.h - logs how an exporter and the spool are doing, at most one line of each kind per
+ * minute.
  *
- * Shape:   export_log_init, then export_log_result after each push; spool_log_tell whenever the
- *          disk was used.
- * Threads: each belongs to one thread at a time.
+ * Shape:   export_log_init, then export_log_result after each push (a try to send a batch);
+ *          spool_log_init, then spool_log_tell after each use of the disk.
+ * Threads: each struct belongs to one thread at a time.
  */
 #ifndef AGENT_DELIVERY_EXPORT_LOG_H
 #define AGENT_DELIVERY_EXPORT_LOG_H
 
 #include "agent/delivery/delivery.h"
 
-/* What to do about an exporter that falls behind. */
+/* Advice to users whose exporter falls behind: more profiles come than it sends. */
 #define EXPORT_BEHIND_CURE \
     "set a longer interval, a greater max_in_flight, or give the server more room"
 
-enum { EXPORT_PACE_MAX = 192 };
+enum { EXPORT_PACE_MAX = 192 }; /* bytes of a text by export_log_pace, with the final 0 byte */
 
-/* The least time between two lines of one kind. */
+/* The least time between two lines of one kind, in ns. */
 #define EXPORT_LOG_EVERY_NS (60 * UINT64_C(1000000000))
 
+/* What the log already says about one exporter. */
 struct export_log {
-    char who[80];                       /* "exporter NAME" */
-    const struct delivery_world *world; /* borrowed */
-    bool announced;                     /* that it fails has been said */
-    bool behind;                        /* that it falls behind has been said */
-    uint64_t failed_tries;              /* since it last worked */
-    uint64_t dropped;                   /* of all that were lost, so many have been told */
-    uint64_t rejected;                  /* ... and of the samples that servers left out */
-    char note[ERR_TEXT_MAX];            /* the last one that was told */
-    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns; /* the last line of each, or 0 */
+    char who[80];                       /* "exporter NAME", with which each line begins */
+    const struct delivery_world *world; /* borrowed: the log */
+    bool failure_logged;                /* the log says that the exporter fails */
+    bool behind_logged;                 /* the log says that the exporter falls behind */
+    uint64_t failed_tries;              /* failed pushes since the last success */
+    uint64_t dropped_logged;            /* how many of the dropped profiles the log mentions */
+    uint64_t rejected_logged; /* how many of the samples that the server left out it mentions */
+    char logged_note[ERR_TEXT_MAX]; /* the last note of the server that was logged; "": none */
+    /* Times of the last line of each kind, by the caller's clock; 0: none yet. */
+    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns;
 };
 
-/* How many profiles come and are taken, measured over about a minute. */
+/* How many profiles are queued and sent per second, measured over periods of at least a minute. */
 struct export_rates {
-    uint64_t since_ns, put, sent; /* when this minute began, and the counters then */
-    double in, out;               /* a second, of the minute before */
-    bool known;
+    uint64_t since_ns;  /* start of the current period; 0: none has begun */
+    uint64_t put, sent; /* the counters at that time */
+    double in_rate;     /* profiles queued per second in the last complete period */
+    double out_rate;    /* profiles sent per second in the same period */
+    bool known;         /* a period is complete, so the rates are valid */
 };
 
+/* What the log already says about the spool. */
 struct spool_log {
-    const struct delivery_world *world;   /* borrowed */
-    bool failing;                         /* that it fails has been said */
-    struct delivery_spool_stats reported; /* what has been said of each counter */
-    uint64_t failure_ns, drop_ns, bad_ns; /* the last line of each kind; 0: none yet */
+    const struct delivery_world *world;   /* borrowed: the log */
+    bool failure_logged;                  /* the log says that the disk fails */
+    struct delivery_spool_stats reported; /* values of the counters that the log has mentioned */
+    uint64_t failure_ns, drop_ns, bad_ns; /* times of the last line of each kind; 0: none yet */
 };
 
-/* Says a line of `who`. */
+/* Logs the line "WHO: TEXT"; the text is made from `format` as printf does. */
 void export_log_say(const struct delivery_world *world, const char *who, enum delivery_level level,
                     const char *format, ...) PRINTF_LIKE(4, 5);
 
-/* Makes it so that nothing has been said. */
+/* Initialises *log for the exporter `name`, with nothing logged yet. Borrows `world`. */
 void export_log_init(struct export_log *log, const char *name, const struct delivery_world *world);
 
 /*
- * Takes in the result of a push and says it if it is news: the first failure, that it still
- * fails, that it works again, a refusal, profiles dropped, a note that is not the last one.
- * `stats` are those after it.
+ * Logs what is new after a push: that the exporter begins to fail, still fails, or works again;
+ * that profiles were refused, dropped, or stripped of samples by the server; a note of the server
+ * that differs from the last one. `stats` are the exporter's counters after the push; `now_ns` is
+ * by any clock that never goes back.
  */
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
 
-/* Writes how fast profiles come and are taken, what waits, and how long an answer takes. */
+/* Writes a text for users to `out`: profiles per second that come and that are sent, how many wait
+ * and for how long, and the mean time of a push. Logs nothing. */
 void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX]);
 
-/* Says that an exporter falls behind, and that it no longer does. */
+/* Logs a line when stats->behind has become true (the exporter falls behind), and another when it
+ * has become false (the exporter has caught up). */
 void export_log_behind(struct export_log *log, const struct delivery_stats *stats);
 
-/* Takes in the counters of now. True: a minute is over, and the rates are new. */
+/* Updates the rates from counters: profiles queued (`put`) and sent so far. Call it often. True if
+ * a period has just ended, so that the rates are new. *rates is all 0 before the first call. */
 bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent);
 
+/* Initialises *log with nothing logged yet. Borrows `world`. */
 void spool_log_init(struct spool_log *log, const struct delivery_world *world);
 
-/* Says what is news in the counters. */
+/* Logs what the spool's counters show to be new: the disk begins or ceases to fail; profiles were
+ * dropped, or found from an earlier run; files could not be read, or went to bad/. */
 void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                     const struct delivery_spool_stats *stats);
 

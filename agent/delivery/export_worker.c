@@ -83,8 +83,8 @@ void export_worker_stats(struct export_worker *worker, struct delivery_stats *ou
     out->in_flight = worker->queue.in_flight;
     out->oldest_ns =
         backlog.oldest_put_ns > 0 ? delivery_now(worker->delivery) - backlog.oldest_put_ns : 0;
-    out->in_rate = worker->rates.in;
-    out->out_rate = worker->rates.out;
+    out->in_rate = worker->rates.in_rate;
+    out->out_rate = worker->rates.out_rate;
 }
 
 /* The size of the profiles that were taken, if not all failed. */
@@ -209,7 +209,7 @@ static void settle_result(struct export_worker *worker, const struct flight *fli
         delivery_entry_end(worker->delivery, entry);
         break;
     case EXPORT_WAITS:
-        delivery_entry_forget_batch(entry);
+        delivery_entry_unload(entry);
         break;
     }
 }
@@ -243,7 +243,7 @@ static void take_result(struct export_worker *worker, const struct exporter_resu
     settle_result(worker, flight, result);
     judge_pace(worker);
     export_worker_stats(worker, &stats);
-    silent = worker->delivery->mode >= DELIVERY_STOPPED;
+    silent = worker->delivery->mode >= DELIVERY_CANCELLED;
     (void)pthread_mutex_unlock(&worker->delivery->lock);
     spool_let_go(&flight->held);
     flight->worker = NULL;
@@ -362,7 +362,7 @@ static bool is_worker_done(const struct export_worker *worker)
 
     if (queue->in_flight > 0 || worker->delivery->mode == DELIVERY_RUNNING)
         return false;
-    if (worker->delivery->mode >= DELIVERY_STOPPED || queue->count == 0)
+    if (worker->delivery->mode >= DELIVERY_CANCELLED || queue->count == 0)
         return true;
     export_queue_backlog(queue, &backlog);
     return export_queue_is_failing(queue) && backlog.disk_profiles == backlog.profiles;
@@ -398,7 +398,7 @@ static void *run_export_worker(void *ctx)
     (void)pthread_mutex_lock(&delivery->lock);
     while (!is_worker_done(worker)) {
         due_ns = UINT64_MAX;
-        while (delivery->mode < DELIVERY_STOPPED &&
+        while (delivery->mode < DELIVERY_CANCELLED &&
                (entry = export_queue_next(&worker->queue, delivery_now(delivery), &due_ns)))
             start_entry(worker, entry);
         if (!is_worker_done(worker))

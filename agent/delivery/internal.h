@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * internal.h - what the files of a delivery share; nobody else includes it.
+ * internal.h - the structs and functions that the source files behind delivery.h share: delivery.c,
+ * threads.c, entries.c, export_worker.c and spool_writer.c. No other file includes it.
  *
- * There is one lock, struct delivery's. It guards what is marked so here, and is never held while
- * a disk or a server is waited for, or while something is logged.
+ * Threads: one thread for each exporter (a worker), one for the spool, and the owner's thread,
+ * which calls the functions of delivery.h. Lock:    there is one, `lock` of struct delivery. It
+ * guards the fields that are marked so. Nobody holds it while waiting for a disk or a server, or
+ * while writing to the log.
  */
 #ifndef AGENT_DELIVERY_INTERNAL_H
 #define AGENT_DELIVERY_INTERNAL_H
@@ -12,157 +15,204 @@
 #include "agent/delivery/export_log.h"
 #include "agent/delivery/spool.h"
 
-/* A file of the spool, and how many entries of a queue have their profiles in it. */
+/* A file of the spool. Guarded by the lock. */
 struct spool_file {
     struct spool_name name;
-    uint64_t size;   /* on the disk */
-    size_t profiles; /* when it was written */
-    unsigned users;
-    struct spool_file *next; /* in the list of those that are to be removed */
+    uint64_t size;           /* bytes on disk */
+    size_t profiles;         /* in the file */
+    unsigned users;          /* queue entries whose profiles are in this file */
+    struct spool_file *next; /* in the list spool_writer.removals */
 };
 
+/* A delivery goes through these modes in this order. */
 enum delivery_mode {
     DELIVERY_RUNNING,
-    DELIVERY_STOPPING, /* what is queued is tried, and then its thread ends */
-    DELIVERY_STOPPED,  /* nothing is started any more */
-    DELIVERY_CLOSED    /* the spool's thread ends when it has nothing to do */
+    DELIVERY_STOPPING,  /* each worker tries to send what is queued, then its thread ends */
+    DELIVERY_CANCELLED, /* sends under way are cancelled, none is started; workers' threads end */
+    DELIVERY_CLOSED     /* the spool's thread ends as soon as it has nothing left to do */
 };
 
-/* A batch under way. */
+/* A batch that is being sent. */
 struct flight {
-    struct export_worker *worker; /* borrowed; NULL: this flight is free */
-    struct export_entry *entry;   /* borrowed from the queue */
-    struct spool_held held;       /* owned: the batch, and the lock of its file if it has one */
-    uint64_t started_ns;
+    struct export_worker *worker; /* borrowed; NULL: this slot is free */
+    struct export_entry *entry;   /* borrowed from the worker's queue */
+    struct spool_held held;       /* owned: a reference to the batch and, if the batch was read from
+                                     the spool, its locked file */
+    uint64_t started_ns;          /* by delivery_now */
 };
 
-/* One exporter. */
+/* An exporter with its queue and its thread. */
 struct export_worker {
     struct delivery *delivery; /* borrowed */
     char name[SPOOL_EXPORTER_SIZE];
-    enum exporter_form form;
-    struct delivery_sink sink; /* owned */
+    enum exporter_form form;   /* of the profiles that the exporter takes */
+    struct delivery_sink sink; /* owned: sends the batches */
     pthread_t thread;
-    bool started;
-    struct flight flights[EXPORTER_IN_FLIGHT_MAX]; /* the thread's own */
-    struct export_log log;                         /* the thread's own */
+    bool started; /* `thread` was started */
+
+    /* Only the worker's thread uses these. */
+    struct flight flights[EXPORTER_IN_FLIGHT_MAX];
+    struct export_log log;
 
     /* Guarded by the lock. */
     struct export_queue queue;
-    pthread_cond_t changed;
-    bool ended;
-    struct delivery_stats stats; /* the counters of it */
-    uint64_t put;                /* profiles that came so far */
-    struct export_rates rates;
+    pthread_cond_t changed;      /* signalled when the queue or the mode has changed */
+    bool ended;                  /* the thread has ended */
+    struct delivery_stats stats; /* its counters; export_worker_stats computes the other fields */
+    uint64_t put;                /* profiles queued so far */
+    struct export_rates rates;   /* profiles queued and sent per second */
 };
 
-/* What gathers the profiles of an interval for all exporters that want the same. */
+/* Collects the profiles of an interval into a batch, for all workers with the same `form` and the
+ * same maximum. Only the owner's thread uses it. */
 struct gathering {
     enum exporter_form form;
-    size_t profiles_max;
+    size_t profiles_max; /* of one batch */
     struct batch_builder builder;
 };
 
-/* An entry that is to be written. */
+/* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* of the worker's queue, unless it is `dropped` */
+    struct export_entry *entry;   /* owned by the worker's queue; owned here if entry->dropped */
     struct export_worker *worker; /* borrowed */
 };
 
-/* The spool. */
+/* The spool and its thread. */
 struct spool_writer {
-    struct delivery_spool settings; /* its path is owned */
+    struct delivery_spool settings; /* settings.path is an owned copy */
     pthread_t thread;
-    bool started;
+    bool started; /* `thread` was started */
 
-    /* The thread's own. */
-    struct spool *spool; /* owned; NULL: it could not be opened yet */
-    uint64_t open_ns;    /* not before then the next try to open it */
+    /* Only the spool's thread sets these. */
+    struct spool *spool;   /* owned; NULL: not opened yet. Workers read batches from it */
+    uint64_t next_open_ns; /* by delivery_now: do not try to open it before */
     struct spool_log log;
 
     /* Guarded by the lock. */
-    pthread_cond_t changed;
-    bool ended;
-    bool listed;                   /* what an earlier run left is known */
-    struct spool_pending *pending; /* owned: oldest first */
+    pthread_cond_t changed;        /* signalled when there is something to do */
+    bool ended;                    /* the thread has ended */
+    bool listed;                   /* the batches of an earlier run are in the workers' queues */
+    struct spool_pending *pending; /* owned: the oldest first */
     size_t pending_count, pending_capacity;
-    struct spool_file *removals; /* owned: a list */
-    uint64_t next_number;
+    struct spool_file *removals; /* owned: a list of files to remove from disk */
+    uint64_t next_number;        /* of the next file */
     struct delivery_spool_stats stats;
 };
 
 struct delivery {
+    /* The owner's thread sets these. */
     struct delivery_world world;
     struct export_worker *workers[DELIVERY_EXPORTERS_MAX]; /* owned */
-    size_t count;
+    size_t count;                                          /* of workers */
     struct gathering gatherings[DELIVERY_EXPORTERS_MAX];
     size_t gathering_count;
-    uint64_t interval; /* the number of the one that is being gathered */
-    bool stopped;
+    uint64_t interval;           /* number of the interval whose profiles are being gathered */
+    bool stop_called;            /* delivery_stop was called: delivery_put drops profiles */
     struct spool_writer *writer; /* owned; NULL: there is no spool */
 
     pthread_mutex_t lock;
-    pthread_cond_t idle; /* a thread has ended */
+
+    /* Guarded by the lock. */
+    pthread_cond_t thread_ended; /* signalled when a thread has ended */
     enum delivery_mode mode;
-    uint64_t next_order; /* of entries */
-    unsigned threads;    /* that run */
-    bool abandoned;      /* the last of them calls `destroy` */
-    void (*destroy)(struct delivery *delivery);
+    uint64_t next_order; /* export_entry.order of the next entry */
+    unsigned threads;    /* number of threads that run */
+    bool abandoned;      /* the owner waits no longer: the last thread to end calls `destroy` */
+    void (*destroy)(struct delivery *delivery); /* frees everything; set once */
 };
 
-/* threads.c */
+/* threads.c: may be called with or without the lock, unless something else is said */
 
+/* The time now in ns, by world.now_ns (CLOCK_MONOTONIC outside of tests). */
 uint64_t delivery_now(const struct delivery *delivery);
 
-/* Makes a condition that waits by CLOCK_MONOTONIC. */
+/* Initialises a condition for delivery_wait. False on failure. */
 MUST_CHECK bool delivery_init_cond(pthread_cond_t *cond);
 
-/* Waits for a condition, with the lock, until about `until_ns`. */
+/* Waits until `cond` is signalled or delivery_now reaches `until_ns`, for an hour at most; may
+ * return early. Call it with the lock, which is released while waiting. */
 void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t until_ns);
 
-/* Starts a thread with all signals blocked. Without the lock. False: it could not be started. */
+/*
+ * Starts a thread with all signals blocked and the name `title` (15 characters at most), and counts
+ * the thread in `threads`. The thread has to call delivery_end_thread. Call it without the lock.
+ *
+ * Gives: *thread. False: the thread could not be started, and is not counted.
+ */
 MUST_CHECK bool delivery_start_thread(struct delivery *delivery, pthread_t *thread,
                                       void *(*run)(void *), void *ctx, const char *title);
 
-/* The last that a thread does: it has ended, and `ended` says so. */
+/* A thread calls this last, without the lock: sets *ended, signals `thread_ended` and, if the
+ * delivery is abandoned and this thread is the last one, destroys the delivery. */
 void delivery_end_thread(struct delivery *delivery, bool *ended);
 
-/* entries.c: with the lock, but for delivery_entry_new */
+/* entries.c: to be called with the lock; delivery_entry_new also without */
 
-/* An entry for a batch, which it takes over. NULL: out of memory; the batch is the caller's. */
+/* Makes an entry for a batch and takes over the caller's reference to the batch. NULL: out of
+ * memory; the reference is still the caller's. */
 struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch *batch);
 
-/*
- * Frees an entry that has left its queue, and gives its file back. One that is to be written is
- * left to spool_writer.c.
- */
+/* Ends an entry that is in no queue any more: releases its file, and frees the entry with its
+ * batch. If the entry is in spool_writer.pending, this function frees only the batch and sets
+ * entry->dropped; the spool's thread frees the entry. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
-/* Frees the batch of an entry in memory, if the disk has just that and nothing uses it there. */
-void delivery_entry_forget_batch(struct export_entry *entry);
+/* Frees the batch of an entry in memory, if it can be read from disk again: the entry's file holds
+ * exactly this batch, not a larger one of which it is a part. Does nothing while the batch is being
+ * sent or waits to be written. */
+void delivery_entry_unload(struct export_entry *entry);
 
-/* An entry of a worker's queue is to be written. */
+/* Queues an entry of `worker` for the spool's thread to write to disk. If out of memory, counts the
+ * entry's profiles in stats.in_memory; they then stay in memory only. */
 void spool_pending_add(struct spool_writer *writer, struct export_worker *worker,
                        struct export_entry *entry);
 
-/* An entry has no use for a file any more; without users it is removed. */
+/* Decrements file->users. If no user is left, hands the file to the spool's thread, which removes
+ * and frees it. */
 void spool_file_release(struct spool_writer *writer, struct spool_file *file);
 
 /* export_worker.c */
+
+/* Makes a worker without a thread; the caller then initialises worker->changed. Copies `name`,
+ * *sink and *limits, and takes over the exporter behind `sink`. NULL: out of memory; the exporter
+ * is still the caller's. */
 MUST_CHECK struct export_worker *export_worker_new(struct delivery *delivery, const char *name,
                                                    enum exporter_form form,
                                                    const struct delivery_sink *sink,
                                                    const struct export_limits *limits);
+
+/* Starts the worker's thread. False: it could not be started. Call it without the lock. */
 MUST_CHECK bool export_worker_start(struct export_worker *worker);
-/* Adds an entry to its queue. With the lock. */
+
+/* Adds an entry to the worker's queue, which owns the entry from then on, and wakes the thread. A
+ * full queue drops its oldest entries, as export_queue_add says. Call it with the lock. */
 void export_worker_add(struct export_worker *worker, struct export_entry *entry);
+
+/* Fills in all of *out: the counters, and what the queue holds now. Call it with the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
+
+/* Frees the worker with its queue, and closes its exporter. No thread may run any more; the spool's
+ * writer must still exist. */
 void export_worker_free(struct export_worker *worker);
 
 /* spool_writer.c */
+
+/*
+ * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
+ * thread tries again later. The caller then initialises `changed` and `log`.
+ *
+ * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
+ * Errors: false: out of memory, for which `err` is unchanged; or another agent owns the spool, as
+ *         `err` says. The second is no error if settings->held.
+ */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);
+
+/* Starts the thread of delivery->writer, which must not be NULL. False: it could not be started.
+ * Call it without the lock. */
 MUST_CHECK bool spool_writer_start(struct delivery *delivery);
+
+/* Closes the spool and frees the writer. No thread may run any more; NULL is allowed. */
 void spool_writer_free(struct spool_writer *writer);
 
 #endif

@@ -153,7 +153,7 @@ static enum exporter_rc open_exporter(struct publisher *publisher, const struct 
     enum exporter_rc rc;
 
     settings.any_owner = conf->any_owner;
-    settings.may_wait = !(flags & PUBLISHER_READY);
+    settings.may_wait = !(flags & PUBLISHER_STRICT);
     rc = open_by(&publisher->otel, &settings, section->type, &exporter, err);
     if (rc != EXPORTER_OK) {
         err_within(err, "exporter %s", section->name);
@@ -238,7 +238,7 @@ enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *
     err_set(err, "out of memory");
     publisher->labels = conf->labels;
     publisher->label_count = conf->label_count;
-    if (open_delivery(publisher, &conf->agent, flags & PUBLISHER_HELD, err)) {
+    if (open_delivery(publisher, &conf->agent, flags & PUBLISHER_WAIT_FOR_SPOOL, err)) {
         count = publisher_wanted(conf, &wanted);
         rc = EXPORTER_OK;
     }

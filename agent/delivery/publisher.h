@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * publisher.h - encodes the profile of an interval and hands it to the exporters.
+ * publisher.h - encodes the profiles of an interval and queues them at the exporters.
+ *
+ * Shape:   publisher_open; publisher_service for each service of an interval, then
+ *          publisher_interval_end; publisher_close.
+ * Threads: one.
  */
 #ifndef AGENT_DELIVERY_PUBLISHER_H
 #define AGENT_DELIVERY_PUBLISHER_H
@@ -12,74 +16,95 @@
 #include "conf/conf.h"
 
 struct publisher {
-    struct delivery *delivery;  /* owned */
-    const struct label *labels; /* borrowed: the settings' */
+    struct delivery *delivery;  /* owned: the exporters with their queues and threads */
+    const struct label *labels; /* borrowed from the settings; each profile gets them */
     size_t label_count;
-    struct otel otel;            /* owned: what the environment says to OTLP exporters */
-    struct label *attributes;    /* owned: the labels and those of the environment */
-    struct publisher_otlp *otlp; /* owned: the requests of the interval */
-    struct buf bytes;            /* owned: what is being encoded */
-    uint64_t profiles;           /* encoded so far */
-    bool warned;                 /* that labels are left out */
+    struct otel otel;         /* owned: settings of OTLP exporters from the environment */
+    struct label *attributes; /* owned array: `labels`, then otel.attributes; texts are borrowed */
+    struct publisher_otlp *otlp; /* owned: the OTLP requests of the interval, being assembled */
+    struct buf bytes;            /* owned: the profile that is being encoded */
+    uint64_t profiles;           /* profiles queued so far; an OTLP request counts as one */
+    bool warned; /* it was logged that labels are left out, as a Pyroscope takes only so many */
 };
 
 enum publisher_flag {
-    /* The exporters of before may hang, and have the spool still: profiles wait in memory until it
-     * can be had. */
-    PUBLISHER_HELD = 1,
-    /* What an exporter needs must be there. Else it may come later: each send looks for it. */
-    PUBLISHER_READY = 2,
+    /* If the spool is locked, keep profiles in memory until it is free. For use after a reload,
+     * when old exporters may hang and keep the spool. Without this flag publisher_open fails. */
+    PUBLISHER_WAIT_FOR_SPOOL = 1,
+    /* Fail if a directory or file that an exporter needs is missing now. Without this flag the
+     * exporter opens, and each send checks again. */
+    PUBLISHER_STRICT = 2,
 };
 
 /*
- * Opens all exporters of `conf`, whose labels must outlive it. `flags`: of publisher_flag.
+ * Opens all exporters of `conf` and the spool. The labels of `conf` must outlive the publisher.
+ * `flags` are bits of enum publisher_flag.
  *
- * Errors: EXPORTER_BAD_CONFIG: the settings of one cannot work; EXPORTER_RETRY: something that is
- *         not in the settings is missing; EXPORTER_NOMEM. `err` says of which, and why.
+ * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
+ * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: a file or
+ *         directory is missing, or another agent uses the spool. EXPORTER_NOMEM. `err` says why,
+ * and names the exporter; nothing has to be closed.
  */
 MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
                                            unsigned flags, struct err *err);
 
 /*
- * Takes the labels of other settings, which must outlive it then, for the same exporters; they make
- * new connections. False: out of memory.
+ * Uses the labels of `conf` from now on; they must outlive the publisher. The exporters of `conf`
+ * must be those that are open. They go on with what they have queued, but connect anew.
+ *
+ * Errors: false: out of memory; nothing has changed.
  */
 MUST_CHECK bool publisher_reload(struct publisher *publisher, const struct conf *conf,
                                  struct err *err);
 
 /*
- * The exporters that there are to be: those of the settings, or else the environment's.
+ * Finds the settings of the exporters to open: those of `conf` or, if it has none, those of one
+ * otlp exporter if the environment asks for it (otel_makes_exporter).
  *
- * Gives: how many. Lends *out until the settings end.
+ * Gives: the number of entries in *out; may be 0.
+ * Lends: *out, until `conf` is freed.
  */
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out);
 
-/* Opens one exporter by itself; all that it needs must be there. Gives: *out, ended with
- * exporter_close. Errors: as publisher_open, but `err` does not say of which. */
+/*
+ * Opens one exporter without a publisher, as strictly as PUBLISHER_STRICT.
+ *
+ * Gives:  *out, which the caller ends with exporter_close; untouched on failure.
+ * Errors: as publisher_open, but `err` does not name the exporter.
+ */
 MUST_CHECK enum exporter_rc publisher_exporter(const struct exporter_settings *section,
                                                struct exporter **out, struct err *err);
 
-/* The same to the same server by a Pyroscope's own protocol, to find out whether it is one. */
+/* Does what publisher_exporter does, but opens the exporter with Pyroscope's own protocol, whatever
+ * the type in `section`. A caller can thus find out whether the server is a Pyroscope. */
 MUST_CHECK enum exporter_rc publisher_as_pyroscope(const struct exporter_settings *section,
                                                    struct exporter **out, struct err *err);
 
-/* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
+/* Encodes the profile of a service, from the start of the interval to `now_ns` (CLOCK_MONOTONIC),
+ * and queues it at all exporters. Does nothing if the profile is empty. A profile that cannot be
+ * encoded is logged and lost. */
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);
 
-/* All services of an interval were shipped: what goes together in one request goes now. */
+/* Ends the interval: queues what publisher_service has gathered for requests and batches of several
+ * services. Call it after the last publisher_service of the interval. */
 void publisher_interval_end(struct publisher *publisher);
 
 /*
- * Delivers what is queued until `deadline_ns` (monotonic), and ends it.
+ * Ends the interval, tries until `deadline_ns` (CLOCK_MONOTONIC) to send what is queued, then frees
+ * the publisher. What is in the spool stays there; what is only in memory is lost, and that is
+ * logged. Returns 200 ms after the deadline at the latest.
  *
- * Gives: false if an exporter hangs even then: exporter_global_finish must not be
- *        called, the process is to exit.
+ * Gives: false if the thread of an exporter still hangs. Do not call exporter_global_finish then;
+ *        exit the process.
  */
 bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
- * Appends the profile of a service, all values in one, as a gzip'd pprof.
- * `labels` become comments; `shown` is the type of the value that tools show first.
+ * Appends the profile of a service to `out`, as pprof compressed with gzip, with all its values.
+ * The profile ends at `now_ns` (CLOCK_MONOTONIC). `labels` become comments of the profile; NULL if
+ * `label_count` is 0. `shown` is the type of the value that viewers show first, such as "cpu".
+ *
+ * Errors: as pprof_encode.
  */
 MUST_CHECK enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
                                           const struct label *labels, size_t label_count,

@@ -1,44 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push_counts.h - what an exporter's pushes came to and what servers said, and how long they took.
+ * push_counts.h - counts the pushes of one exporter: their outcomes, the statuses that servers
+ * answered, and how long they took. A push is one try to send a batch of profiles.
  *
- * Threads: belongs to whoever holds its delivery's lock.
+ * Threads: the caller holds the lock of the delivery that the exporter belongs to.
  */
 #ifndef AGENT_DELIVERY_PUSH_COUNTS_H
 #define AGENT_DELIVERY_PUSH_COUNTS_H
 
 #include "exporters/exporter.h"
 
-/* Bounds of the histogram of durations, in ms; the last bucket has none. */
+/* Upper bounds of the histogram's buckets, in ms, inclusive. The last bucket has no bound. */
 #define PUSH_BOUNDS_MS                                        \
     {                                                         \
         10, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000 \
     }
 enum { PUSH_BOUNDS = 10, PUSH_BUCKETS = PUSH_BOUNDS + 1 };
 
-/* OK, to be tried again, refused for good, denied for want of a secret or a server. */
-enum push_outcome { PUSH_OK, PUSH_RETRY, PUSH_REFUSED, PUSH_DENIED, PUSH_OUTCOMES };
+enum push_outcome {
+    PUSH_OK,      /* the server took the batch */
+    PUSH_RETRY,   /* failed, will be tried again */
+    PUSH_REFUSED, /* the server refused for good; will not be tried again */
+    PUSH_DENIED,  /* the server wants another secret (401, 403, 407), the secret is missing, or what
+                     answers there is no such server; will be tried again */
+    PUSH_OUTCOMES
+};
 
-/* Answers with one status. A server that makes up ever new ones fills PUSH_CODES and no more. */
-enum { PUSH_CODES = 24, PUSH_CODE_NONE = 0, PUSH_CODE_OTHER = -1 };
+enum {
+    PUSH_CODES = 24,     /* entries for statuses; the last one counts all further statuses */
+    PUSH_CODE_NONE = 0,  /* there was no answer, or the exporter has no server */
+    PUSH_CODE_OTHER = -1 /* status of that last entry */
+};
+
+/* How many pushes had one status. */
 struct push_code {
-    long code; /* PUSH_CODE_NONE: pushes to a server without any answer */
+    long code; /* HTTP status, to which a gRPC code is converted; or PUSH_CODE_NONE, PUSH_CODE_OTHER
+                */
     uint64_t count;
 };
 
+/* All 0 at first. */
 struct push_counts {
-    uint64_t pushes[PUSH_OUTCOMES];
-    uint64_t buckets[PUSH_BUCKETS]; /* of all outcomes, not summed up */
-    uint64_t duration_ns;           /* of all together */
-    int64_t last_ok_ns;             /* UTC; 0: none yet */
+    uint64_t pushes[PUSH_OUTCOMES]; /* by outcome */
+    uint64_t buckets[PUSH_BUCKETS]; /* histogram of the durations of all pushes: each push counts
+                                       in one bucket only */
+    uint64_t duration_ns;           /* sum of the durations of all pushes */
+    int64_t last_ok_ns;             /* UTC, ns since 1970: end of the last PUSH_OK; 0: none yet */
     struct push_code codes[PUSH_CODES];
-    size_t code_count;
+    size_t code_count; /* entries used in `codes` */
 };
 
-/* "ok", "retry", "refused", "denied". */
+/* "ok", "retry", "refused" or "denied". Static. */
 const char *push_outcome_name(enum push_outcome outcome);
 
-/* Counts a push that has ended now, after `took_ns`. */
+/* Counts a push that has just ended with `rc` and *answer (not NULL), after `took_ns`. `utc_ns` is
+ * the time now. */
 void push_counts_add(struct push_counts *counts, enum exporter_rc rc,
                      const struct exporter_answer *answer, uint64_t took_ns, int64_t utc_ns);
 

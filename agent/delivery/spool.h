@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spool.h - a directory of batches that wait for their servers: one file each, whole or not there.
+ * spool.h - a directory that keeps batches of profiles until they are delivered, one file per
+ * batch. A file is written atomically: after a crash it is complete or absent.
  *
- * Shape:   spool_open, spool_list what an earlier run left; spool_write a batch, spool_take it for
- *          a send, spool_let_go, spool_remove when it was delivered; spool_close.
- * Threads: one may write (write, set_aside, list); any may take and remove.
+ * Shape:   spool_open; spool_list finds the batches of an earlier run; spool_write stores a new
+ * one. To deliver a batch: spool_take, send it, spool_remove if the server took it, and
+ *          spool_let_go. Last: spool_close.
+ * Threads: spool_write and spool_list belong to one thread, because spool_list removes unfinished
+ *          files. spool_open, spool_unlock and spool_close: while no other thread uses the spool.
+ *          All other functions may be called from any thread.
  *
- * A file is named 0123456789abcdef-EXPORTER.batch: a number that is greater than that of any file
- * before it, and the exporter's name. It holds a batch as batch.h describes it. A part of a batch
- * that could not be sent whole has 0123456789abcdef+WHOLE-EXPORTER.batch, WHOLE being the number of
- * the file that has all of it: a crash may leave that one and parts, and then the parts go. Besides
- * there are:
+ * A file is named 0123456789abcdef-EXPORTER.batch: a number, which is greater than those of all
+ * files before it, and the name of the exporter that has to deliver the batch. batch.h describes
+ * the content. If a batch could not be sent as a whole, parts of it are written as batches of their
+ * own, named 0123456789abcdef+WHOLE-EXPORTER.batch; WHOLE is the number of the file with the whole
+ * batch. A crash may leave both the whole batch and its parts; spool_list then removes the parts.
  *
- *   spool.lock  locked by the agent that has the spool; its process id, for a message
- *   lock/       what an older pystrobe (spool_v1.h) would lock: as it is a directory, that one does
- *               not use the spool and touches nothing in it
- *   bad/        the last SPOOL_BAD_MAX files that were no batch
+ * The directory also contains:
  *
- * Whatever has a batch's name and is none (a link, a fifo, other bytes) goes to bad/; files with
- * other names are left alone. Below the directory no symbolic link is followed.
+ *   spool.lock  a file that the agent which owns the spool keeps locked; contains the agent's pid,
+ *               which error messages name
+ *   lock/       a directory where older versions of pystrobe (spool_v1.h) expect their lock file:
+ * it keeps them from using the spool bad/        the newest SPOOL_BAD_MAX files that had the name
+ * of a batch but were none: a link, a fifo, a file with other content
+ *
+ * Files with other names are left alone. Below the directory no symbolic link is followed.
  */
 #ifndef AGENT_DELIVERY_SPOOL_H
 #define AGENT_DELIVERY_SPOOL_H
 
 #include "exporters/batch.h"
 
-/* Every outcome: enum name, text. */
+/* Every outcome: enum name, text. The text continues a sentence about a batch or the spool. */
 #define SPOOL_OUTCOMES(X)                                \
     X(OK, "done")                                        \
     X(CORRUPT, "is no whole batch")                      \
@@ -43,109 +49,131 @@ enum spool_rc {
 };
 
 enum {
-    SPOOL_LIST_MAX = 64 * 1024, /* files of a directory that are looked at */
-    SPOOL_BAD_MAX = 10,         /* files that are kept in bad/ */
-    SPOOL_BAD_BYTES = 4 << 20,  /* that each of them may take on the disk */
-    SPOOL_EXPORTER_SIZE = 68,   /* settings allow for 64 letters, digits, "_", "." and "-" */
-    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 41
+    SPOOL_LIST_MAX = 64 * 1024, /* batches that one spool_list returns at most */
+    SPOOL_BAD_MAX = 10,         /* files that bad/ keeps */
+    SPOOL_BAD_BYTES = 4 << 20,  /* space on disk of one file in bad/ */
+    SPOOL_EXPORTER_SIZE = 68,   /* bytes for an exporter's name with a final 0 byte; the settings
+                                   allow for 64 letters, digits, "_", "." and "-" */
+    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 41 /* bytes for a file name with a final 0 byte */
 };
 
+/* What the name of a batch's file says. */
 struct spool_name {
-    uint64_t number;  /* 1 and up */
-    uint64_t part_of; /* the number of the file that has this and more; 0: none */
-    char exporter[SPOOL_EXPORTER_SIZE];
+    uint64_t number;  /* 1 or more */
+    uint64_t part_of; /* number of the file with the whole batch; 0: the batch is not a part */
+    char exporter[SPOOL_EXPORTER_SIZE]; /* ends with a 0 byte */
 };
 
 struct spool_item {
     struct spool_name name;
-    uint64_t size; /* that it takes on the disk */
+    uint64_t size; /* bytes on disk */
 };
 
-/* The batches of a directory, the oldest first. */
+/* The batches of a spool, the oldest first. */
 struct spool_list {
     struct spool_item *items; /* owned */
     size_t count, capacity;
-    size_t bad; /* what had a batch's name and was none: set aside */
+    size_t bad; /* files that had the name of a batch but were none; moved to bad/ if the spool is
+                   our own */
 };
 
-/* A batch that was read. */
+/* A batch that spool_take has read. */
 struct spool_held {
-    int fd;              /* owned: the file, with the lock if there is one */
-    struct batch *batch; /* owned */
+    int fd;              /* owned: the batch's file, locked if spool_take was asked to; -1: none */
+    struct batch *batch; /* owned: one reference */
 };
 
 struct spool; /* private */
 
 /*
- * Opens a spool. `own`: it is made (0700) if absent, must belong to us or to root, and is locked
- * against other agents until spool_close. Links of other users are not followed: base/folder.h.
+ * Opens the spool in directory `path`. A symbolic link in `path` is followed only if it belongs to
+ * us or to root. A directory that the group or others may write to is refused.
+ *
+ * With `own`, the spool is our own: the directory is made (mode 0700) if absent, must belong to us
+ * or to root, and is locked against other agents until spool_close or spool_unlock. Without `own`,
+ * the directory must exist; batches may be listed, read and removed while an agent owns the spool.
  *
  * Gives:  *out; untouched on failure.
- * Errors: SPOOL_LOCKED, SPOOL_FAILED, SPOOL_NOMEM; `err` says why, and what to do.
+ * Errors: SPOOL_LOCKED (only with `own`), SPOOL_FAILED, SPOOL_NOMEM; `err` says why, and what to
+ * do.
  */
 MUST_CHECK enum spool_rc spool_open(const char *path, bool own, struct spool **out,
                                     struct err *err);
 
-/* NULL is fine. */
+/* Unlocks and frees the spool; its files stay. NULL is allowed. */
 void spool_close(struct spool *spool);
 
-/* Lets another agent have it: from now on it is only read. NULL is fine. */
+/* Unlocks our own spool, so that another agent can open it. From then on `spool` behaves as if
+ * opened without `own`. NULL is allowed. */
 void spool_unlock(struct spool *spool);
 
-/* The directory, for spool_v1.h. Lends it until spool_close. */
+/* Lends the file descriptor of the directory until spool_close. For spool_v1.h. */
 int spool_directory(const struct spool *spool);
 
 /*
- * Lists the batches, SPOOL_LIST_MAX at most. A part of one that is there is left out, and removed
- * if the spool is our own. Gives: *out, ended with spool_list_finish.
+ * Lists up to SPOOL_LIST_MAX batches. Leaves out each part whose whole batch is there, too. If the
+ * spool is our own, also removes such parts and unfinished files, and moves bad files to bad/.
+ *
+ * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
+ * Errors: SPOOL_FAILED, SPOOL_NOMEM.
  */
 MUST_CHECK enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err);
+
+/* Frees the items, not the struct. */
 void spool_list_finish(struct spool_list *list);
 
-/* Reads what stands in front of a batch. Errors: CORRUPT, NEWER, GONE, FAILED. */
+/* Reads only the header of a batch. *out owns nothing. Errors: SPOOL_CORRUPT, SPOOL_NEWER,
+ * SPOOL_GONE, SPOOL_FAILED. */
 MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool_name *name,
                                          struct batch_head *out, struct err *err);
 
 /*
- * Writes a batch durably: when it returns, a crash takes nothing away. What it takes on the disk
- * is in *out_size.
+ * Writes a batch to a file and waits until the file is safe on disk.
  *
- * Errors: SPOOL_FAILED: nothing of it is there.
+ * Gives:  *out_size, the bytes that the file takes on disk.
+ * Errors: SPOOL_FAILED: no file is left.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,
                                      struct err *err);
 
 /*
- * Reads and checks a batch; `lock`: and locks it against all others who send or remove it.
+ * Reads and checks a batch. With `lock`, also locks its file, so that no other spool_take with
+ * `lock` gets the batch, in this or another process.
  *
- * Gives:  *out, ended with spool_let_go.
- * Errors: CORRUPT, NEWER, GONE, BUSY, FAILED, NOMEM.
+ * Gives:  *out, which the caller ends with spool_let_go; not to be used on failure.
+ * Errors: SPOOL_CORRUPT and SPOOL_NEWER: the caller should call spool_set_aside. SPOOL_BUSY: the
+ *         file is locked. SPOOL_GONE, SPOOL_FAILED, SPOOL_NOMEM.
  */
 MUST_CHECK enum spool_rc spool_take(struct spool *spool, const struct spool_name *name, bool lock,
                                     struct spool_held *out, struct err *err);
+
+/* Drops the reference to the batch, and unlocks and closes its file. The file stays. */
 void spool_let_go(struct spool_held *held);
 
-/* Removes a file. spool_sync makes that durable. Errors: SPOOL_FAILED. */
+/* Removes the file of a batch, locked or not. A file that is gone already is no error. The removal
+ * may be undone by a crash before the next spool_sync. Errors: SPOOL_FAILED. */
 MUST_CHECK enum spool_rc spool_remove(struct spool *spool, const struct spool_name *name,
                                       struct err *err);
 
-/* Moves a file to bad/; one that takes more than SPOOL_BAD_BYTES is removed. */
+/* Moves a file to bad/, or removes it if it takes more than SPOOL_BAD_BYTES on disk. Drops the
+ * oldest file of bad/ if there are too many. If that fails, the file stays where it is. */
 void spool_set_aside(struct spool *spool, const char *file_name);
 
-/* Makes removals durable. */
+/* Waits until all removals are safe on disk. Errors: SPOOL_FAILED. */
 MUST_CHECK enum spool_rc spool_sync(struct spool *spool, struct err *err);
 
-/* The bytes that are free for us on the spool's disk. False: cannot be told. */
+/* Gives the free bytes that our user may use on the spool's file system. False if not known; *out
+ * is untouched then. */
 MUST_CHECK bool spool_free_bytes(const struct spool *spool, uint64_t *out);
 
-/* The file name of a batch. */
+/* Writes the file name of a batch. */
 void spool_file_name(const struct spool_name *name, char out[SPOOL_FILE_NAME_SIZE]);
 
-/* Reads one. False if it is none; then *out is untouched. */
+/* Parses a file name. False if it is not the name of a batch; *out is untouched then. */
 bool spool_file_name_read(const char *text, struct spool_name *out);
 
-/* The sentence of an outcome. Never NULL. */
+/* The text of an outcome. Static, never NULL. */
 const char *spool_rc_text(enum spool_rc rc);
 
 #endif

@@ -76,7 +76,7 @@ static void tell_spool(struct delivery *delivery, const struct err *err)
     struct delivery_spool_stats stats;
 
     (void)pthread_mutex_lock(&delivery->lock);
-    writer->log.failing |= writer->stats.failing; /* a worker may have said so */
+    writer->log.failure_logged |= writer->stats.failing; /* a worker may have said so */
     writer->stats.failing = err != NULL;
     if (err)
         writer->stats.last_error = *err;
@@ -283,7 +283,7 @@ static void finish_write(struct delivery *delivery, struct export_worker *worker
         entry->file = file;
         if (before)
             spool_file_release(writer, before);
-        delivery_entry_forget_batch(entry);
+        delivery_entry_unload(entry);
     } else {
         writer->stats.in_memory += before ? 0 : entry->count;
     }
@@ -519,7 +519,7 @@ static bool is_delivery_stopped(struct delivery *delivery)
     bool stopped;
 
     (void)pthread_mutex_lock(&delivery->lock);
-    stopped = delivery->mode >= DELIVERY_STOPPED;
+    stopped = delivery->mode >= DELIVERY_CANCELLED;
     (void)pthread_mutex_unlock(&delivery->lock);
     return stopped;
 }
@@ -554,7 +554,7 @@ static void open_spool(struct delivery *delivery)
     struct err err = {""};
     bool good;
 
-    if (delivery_now(delivery) < writer->open_ns)
+    if (delivery_now(delivery) < writer->next_open_ns)
         return;
     if (!writer->spool)
         rc = spool_open(writer->settings.path, true, &writer->spool, &err);
@@ -565,7 +565,7 @@ static void open_spool(struct delivery *delivery)
     (void)pthread_mutex_lock(&delivery->lock);
     writer->listed = good;
     (void)pthread_mutex_unlock(&delivery->lock);
-    writer->open_ns = delivery_now(delivery) + RETRY_EVERY_NS;
+    writer->next_open_ns = delivery_now(delivery) + RETRY_EVERY_NS;
     tell_spool(delivery, good ? NULL : &err);
 }
 

@@ -62,7 +62,7 @@ void delivery_end_thread(struct delivery *delivery, bool *ended)
     (void)pthread_mutex_lock(&delivery->lock);
     *ended = true;
     last = --delivery->threads == 0 && delivery->abandoned;
-    (void)pthread_cond_broadcast(&delivery->idle);
+    (void)pthread_cond_broadcast(&delivery->thread_ended);
     (void)pthread_mutex_unlock(&delivery->lock);
     if (last)
         delivery->destroy(delivery);
