@@ -321,7 +321,7 @@ static int report_store(const struct request *request)
                       since_ns ? " in this time range" : "");
     else
         status = report_profiles(request, files.paths, files.count);
-    if (files.shut > 0)
+    if (files.unreadable > 0)
         status = EXIT_FAILED;
     report_files_finish(&files);
     return status;

@@ -55,9 +55,9 @@ static bool is_wanted(const struct report_files *files, const char *name)
  * `before` is how many there were before. */
 static bool pass_over(const struct report_files *files, size_t before, const struct err *err)
 {
-    if (files->shut > before)
+    if (files->unreadable > before)
         (void)fprintf(stderr, "pystrobe: left out: %s\n", err->text);
-    return files->shut > before;
+    return files->unreadable > before;
 }
 
 /* Calls itself once for the folders below: a store has two levels. */
@@ -69,14 +69,14 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
     char below[4096], text[DENIED_TEXT_MAX];
     int cause;
     bool good = true;
-    size_t shut;
+    size_t unreadable;
 
     if (!dir) {
         cause = errno;
         err_set(err, "%s: %s", path,
-                files->explains ? denied_text(path, cause, text) : strerror(cause));
+                files->names_owner ? denied_text(path, cause, text) : strerror(cause));
         errno = cause;
-        files->shut += errno == ENOENT ? 0 : 1;
+        files->unreadable += errno == ENOENT ? 0 : 1;
         return !services && errno == ENOENT; /* the store lets go of empty folders */
     }
     while (good && (entry = readdir(dir))) {
@@ -84,11 +84,12 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
             continue;
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             continue; /* no file of a store is named so */
-        shut = files->shut;
+        unreadable = files->unreadable;
         if (is_profile(entry->d_name))
             good = !is_wanted(files, entry->d_name) || add_report_path(files, below, err);
         else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
-            good = list_profile_files(below, false, files, err) || pass_over(files, shut, err);
+            good =
+                list_profile_files(below, false, files, err) || pass_over(files, unreadable, err);
     }
     (void)closedir(dir);
     return good;
@@ -135,7 +136,7 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
     bool good;
 
     set_since(files, since_ns);
-    files->explains = true;
+    files->names_owner = true;
     if (service && !service_folder(service, folder)) {
         err_set(err, "'%s' cannot be the name of a service", service);
         return false;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.h - finds and reads the pprof files that a report is about. */
+/*
+ * files.h - finds and reads the pprof files that a report is about, in a store: a directory with a
+ * folder for each service. A file's name begins with the start of its profile (store_name.h).
+ */
 #ifndef AGENT_REPORT_FILES_H
 #define AGENT_REPORT_FILES_H
 
@@ -12,44 +15,53 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
-enum { REPORT_FILES_MAX = 200000 };
+enum { REPORT_FILES_MAX = 200000 }; /* more files are an error */
 
-/* Paths in the order of their names. */
+/* Paths of files, sorted. The caller sets all to 0 at first, and ends it with report_files_finish.
+ */
 struct report_files {
-    char **paths; /* owned, each */
+    char **paths; /* owned: the array and each path */
     size_t count;
     size_t capacity;
-    size_t shut;   /* folders that could not be read, and were named on the standard error */
-    bool explains; /* whose it is that could not be read; set by report_files_of_store */
-    /* Names before the one are too old, from the other on too new. */
+    size_t unreadable; /* folders that could not be read */
+    bool names_owner;  /* an error text also says who owns what could not be read, and the remedy */
+    /* Only files with names from `since` on and before `until` are wanted; "": no such limit. The
+     * functions below set both. */
     char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };
 
 /*
- * Adds all *.pb.gz of a store: DIR/SERVICE/FILE, of one service if it is not NULL, and only those
- * that began at `since_ns` (UTC) or later, by their names; 0: all. Without `service`, a folder that
- * cannot be read is named and left out.
+ * Adds the *.pb.gz files of a store. `service` is the name of a service; NULL: all services. Adds
+ * only profiles that start at `since_ns` (UTC, ns since 1970; rounded down to a second) or later;
+ * 0: all.
  *
- * Errors: false; `err` says what.
+ * Without `service`, a folder that cannot be read is left out, and named on stderr. With `service`,
+ * that is an error; but if the folder is absent, there are no files.
+ *
+ * Errors: false; `err` says why. *files may have grown.
  */
 MUST_CHECK bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
                                       struct report_files *files, struct err *err);
 
 /*
- * The same for one service's folder, and what began from `from_ms` on and before `to_ms` (UTC).
+ * Adds the *.pb.gz files of one folder of a store, whose profiles start at `from_ms` or later and
+ * before `to_ms` (UTC, ms since 1970). `folder` is the folder's name in the store, as
+ * store_name_service makes it of the service's name. If the folder is absent, there are no files.
  *
- * Errors: false; `err` says what. A folder that is not there has no files.
+ * Errors: false; `err` says why. *files may have grown.
  */
 MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int64_t from_ms,
                                       int64_t to_ms, struct report_files *files, struct err *err);
 
-/* Frees the paths. */
+/* Frees the paths, and sets all to 0. */
 void report_files_finish(struct report_files *files);
 
 /*
- * Reads a regular file to the end of `out`. `info`: what stat(2) tells of it; may be NULL.
+ * Appends the content of a regular file to `out`, up to the maximum of `out`. Fills in *info as
+ * fstat(2) does; `info` may be NULL.
  *
- * Errors: false; `err` says what, and errno is ENOENT only if there is no such file.
+ * Errors: false: `err` says why, without the path, and errno is ENOENT only if there is no such
+ *         file. `out` may have grown.
  */
 MUST_CHECK bool report_read(const char *path, struct buf *out, struct stat *info, struct err *err);
 

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_listen.h - makes the socket that the HTTP server listens at, and knows who can reach it. */
+/* web_listen.h - opens the socket that the HTTP server listens on, and tells who can reach it. */
 #ifndef AGENT_SERVE_WEB_LISTEN_H
 #define AGENT_SERVE_WEB_LISTEN_H
 
 #include "agent/serve/control_socket.h"
 
-/* Who can reach it. */
+/* Who can reach the socket. */
 enum web_exposure {
-    WEB_LOOPBACK, /* users of this machine, and what their browsers load */
-    WEB_FILE,     /* the user that the agent runs as, and root */
+    WEB_LOOPBACK, /* all users of this machine, and web pages that their browsers show */
+    WEB_FILE,     /* a Unix socket with mode 0600: the user that the agent runs as, and root */
     WEB_ANYWHERE  /* whoever the network lets through */
 };
 
 struct web_listen {
-    int fd;
+    int fd; /* owned: the listening socket; with WEB_FILE the same as sock.fd; -1: none */
     enum web_exposure exposure;
-    struct control_socket sock; /* of WEB_FILE */
+    struct control_socket sock; /* owned: the Unix socket and its file; used only with WEB_FILE */
 };
 
-/* Listens where conf_listen finds that `listen` says. False: `err` says why not. */
+/*
+ * Opens a socket and listens on the address or the path in `listen`, the value of the setting; not
+ * NULL. conf_listen says which forms it may have.
+ *
+ * Gives:  *out, which the caller ends with web_listen_close, needed only on success.
+ * Errors: false; `err` says why.
+ */
 MUST_CHECK bool web_listen_open(struct web_listen *out, const char *listen, struct err *err);
 
-/* Ends it. */
+/* Closes the socket and, with WEB_FILE, removes its file. */
 void web_listen_close(struct web_listen *listen);
 
 #endif
