@@ -12,9 +12,9 @@
 
 #include "agent/delivery/delivery.h"
 
-/* Advice to users whose exporter falls behind: more profiles come than it sends. */
+/* Advice to users whose exporter falls behind, that is, sends fewer profiles than come. */
 #define EXPORT_BEHIND_CURE \
-    "set a longer interval, a greater max_in_flight, or give the server more room"
+    "set a longer interval or a greater max_in_flight, or give the server more CPU or memory"
 
 enum { EXPORT_PACE_MAX = 192 }; /* bytes of a text by export_log_pace, with the final 0 byte */
 
@@ -28,9 +28,9 @@ struct export_log {
     bool failure_logged;                /* the log says that the exporter fails */
     bool behind_logged;                 /* the log says that the exporter falls behind */
     uint64_t failed_tries;              /* failed pushes since the last success */
-    uint64_t dropped_logged;            /* how many of the dropped profiles the log mentions */
-    uint64_t rejected_logged; /* how many of the samples that the server left out it mentions */
-    char logged_note[ERR_TEXT_MAX]; /* the last note of the server that was logged; "": none */
+    uint64_t dropped_logged;            /* dropped profiles that the log mentions */
+    uint64_t rejected_logged;           /* samples left out by the server that the log mentions */
+    char logged_note[ERR_TEXT_MAX];     /* the last note of the server that was logged; "": none */
     /* Times of the last line of each kind, by the caller's clock; 0: none yet. */
     uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns;
 };
@@ -60,31 +60,32 @@ void export_log_say(const struct delivery_world *world, const char *who, enum de
 void export_log_init(struct export_log *log, const char *name, const struct delivery_world *world);
 
 /*
- * Logs what is new after a push: that the exporter begins to fail, still fails, or works again;
- * that profiles were refused, dropped, or stripped of samples by the server; a note of the server
- * that differs from the last one. `stats` are the exporter's counters after the push; `now_ns` is
- * by any clock that never goes back.
+ * Logs what is new after a push: the exporter begins to fail, still fails, or works again; profiles
+ * were refused or dropped; the server left out samples; the server sent a note that differs from
+ * the last one. `stats` are the exporter's counters after the push. `now_ns` is the time now, by a
+ * clock that never goes back.
  */
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
 
-/* Writes a text for users to `out`: profiles per second that come and that are sent, how many wait
- * and for how long, and the mean time of a push. Logs nothing. */
+/* Formats a text for users into `out`: how many profiles per second come and are sent, how many
+ * wait and for how long, and the mean time of a push. Logs nothing. */
 void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX]);
 
 /* Logs a line when stats->behind has become true (the exporter falls behind), and another when it
  * has become false (the exporter has caught up). */
 void export_log_behind(struct export_log *log, const struct delivery_stats *stats);
 
-/* Updates the rates from counters: profiles queued (`put`) and sent so far. Call it often. True if
- * a period has just ended, so that the rates are new. *rates is all 0 before the first call. */
+/* Updates the rates from two counters: profiles queued (`put`) and sent so far. To be called after
+ * each push, with *rates all 0 before the first call. True if a period has just ended, so that the
+ * rates have new values. */
 bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent);
 
 /* Initialises *log with nothing logged yet. Borrows `world`. */
 void spool_log_init(struct spool_log *log, const struct delivery_world *world);
 
-/* Logs what the spool's counters show to be new: the disk begins or ceases to fail; profiles were
- * dropped, or found from an earlier run; files could not be read, or went to bad/. */
+/* Logs what has changed in the spool's counters: the disk begins to fail or works again; profiles
+ * were dropped; profiles of an earlier run were found; files could not be read, or went to bad/. */
 void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                     const struct delivery_spool_stats *stats);
 

@@ -3,10 +3,11 @@
  * internal.h - the structs and functions that the source files behind delivery.h share: delivery.c,
  * threads.c, entries.c, export_worker.c and spool_writer.c. No other file includes it.
  *
- * Threads: one thread for each exporter (a worker), one for the spool, and the owner's thread,
- * which calls the functions of delivery.h. Lock:    there is one, `lock` of struct delivery. It
- * guards the fields that are marked so. Nobody holds it while waiting for a disk or a server, or
- * while writing to the log.
+ * Threads: each exporter has a thread, its worker. The spool has a thread. The owner's thread calls
+ *          the functions of delivery.h.
+ * Lock:    `lock` of struct delivery is the only one. It guards the fields below the comments
+ *          "Guarded by the lock". No thread holds it while the thread waits for a disk or a server,
+ *          or writes to the log.
  */
 #ifndef AGENT_DELIVERY_INTERNAL_H
 #define AGENT_DELIVERY_INTERNAL_H
@@ -51,8 +52,8 @@ struct export_worker {
     bool started; /* `thread` was started */
 
     /* Only the worker's thread uses these. */
-    struct flight flights[EXPORTER_IN_FLIGHT_MAX];
-    struct export_log log;
+    struct flight flights[EXPORTER_IN_FLIGHT_MAX]; /* slots for the batches that are being sent */
+    struct export_log log;                         /* what the log already says of the exporter */
 
     /* Guarded by the lock. */
     struct export_queue queue;
@@ -85,8 +86,8 @@ struct spool_writer {
 
     /* Only the spool's thread sets these. */
     struct spool *spool;   /* owned; NULL: not opened yet. Workers read batches from it */
-    uint64_t next_open_ns; /* by delivery_now: do not try to open it before */
-    struct spool_log log;
+    uint64_t next_open_ns; /* by delivery_now: when to try again to open the spool */
+    struct spool_log log;  /* what the log already says of the spool */
 
     /* Guarded by the lock. */
     pthread_cond_t changed;        /* signalled when there is something to do */
@@ -94,14 +95,14 @@ struct spool_writer {
     bool listed;                   /* the batches of an earlier run are in the workers' queues */
     struct spool_pending *pending; /* owned: the oldest first */
     size_t pending_count, pending_capacity;
-    struct spool_file *removals; /* owned: a list of files to remove from disk */
-    uint64_t next_number;        /* of the next file */
-    struct delivery_spool_stats stats;
+    struct spool_file *removals;       /* owned: a list of files to remove from disk */
+    uint64_t next_number;              /* of the next file */
+    struct delivery_spool_stats stats; /* its counters; delivery_spool_stats adds `pending` */
 };
 
 struct delivery {
-    /* The owner's thread sets these. */
-    struct delivery_world world;
+    /* Only the owner's thread sets these. */
+    struct delivery_world world;                           /* clocks and the log */
     struct export_worker *workers[DELIVERY_EXPORTERS_MAX]; /* owned */
     size_t count;                                          /* of workers */
     struct gathering gatherings[DELIVERY_EXPORTERS_MAX];
@@ -121,32 +122,33 @@ struct delivery {
     void (*destroy)(struct delivery *delivery); /* frees everything; set once */
 };
 
-/* threads.c: may be called with or without the lock, unless something else is said */
+/* threads.c */
 
-/* The time now in ns, by world.now_ns (CLOCK_MONOTONIC outside of tests). */
+/* Returns the time now in ns, by world.now_ns: CLOCK_MONOTONIC except in tests. */
 uint64_t delivery_now(const struct delivery *delivery);
 
 /* Initialises a condition for delivery_wait. False on failure. */
 MUST_CHECK bool delivery_init_cond(pthread_cond_t *cond);
 
-/* Waits until `cond` is signalled or delivery_now reaches `until_ns`, for an hour at most; may
- * return early. Call it with the lock, which is released while waiting. */
+/* Waits until `cond` is signalled or delivery_now reaches `until_ns`, but not longer than an hour;
+ * may also return without a reason. The caller holds the lock, which is released meanwhile. */
 void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t until_ns);
 
 /*
  * Starts a thread with all signals blocked and the name `title` (15 characters at most), and counts
- * the thread in `threads`. The thread has to call delivery_end_thread. Call it without the lock.
+ * the thread in `threads`. `run` has to call delivery_end_thread at its end. The caller does not
+ * hold the lock.
  *
  * Gives: *thread. False: the thread could not be started, and is not counted.
  */
 MUST_CHECK bool delivery_start_thread(struct delivery *delivery, pthread_t *thread,
                                       void *(*run)(void *), void *ctx, const char *title);
 
-/* A thread calls this last, without the lock: sets *ended, signals `thread_ended` and, if the
- * delivery is abandoned and this thread is the last one, destroys the delivery. */
+/* Sets *ended and signals `thread_ended`. If the delivery is abandoned and no other thread runs,
+ * destroys the delivery. A thread calls this function last, without the lock. */
 void delivery_end_thread(struct delivery *delivery, bool *ended);
 
-/* entries.c: to be called with the lock; delivery_entry_new also without */
+/* entries.c: the caller holds the lock, except for delivery_entry_new, which does not need it */
 
 /* Makes an entry for a batch and takes over the caller's reference to the batch. NULL: out of
  * memory; the reference is still the caller's. */
@@ -157,9 +159,9 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
  * entry->dropped; the spool's thread frees the entry. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
-/* Frees the batch of an entry in memory, if it can be read from disk again: the entry's file holds
- * exactly this batch, not a larger one of which it is a part. Does nothing while the batch is being
- * sent or waits to be written. */
+/* Frees the in-memory copy of an entry's batch, if the entry's file holds exactly the same batch
+ * (and not a larger one, of which the batch is a part). Does nothing while the batch is being sent
+ * or waits to be written. */
 void delivery_entry_unload(struct export_entry *entry);
 
 /* Queues an entry of `worker` for the spool's thread to write to disk. If out of memory, counts the
@@ -181,14 +183,15 @@ MUST_CHECK struct export_worker *export_worker_new(struct delivery *delivery, co
                                                    const struct delivery_sink *sink,
                                                    const struct export_limits *limits);
 
-/* Starts the worker's thread. False: it could not be started. Call it without the lock. */
+/* Starts the worker's thread. False: the thread could not be started. The caller does not hold the
+ * lock. */
 MUST_CHECK bool export_worker_start(struct export_worker *worker);
 
 /* Adds an entry to the worker's queue, which owns the entry from then on, and wakes the thread. A
- * full queue drops its oldest entries, as export_queue_add says. Call it with the lock. */
+ * full queue drops its oldest entries, as export_queue_add says. The caller holds the lock. */
 void export_worker_add(struct export_worker *worker, struct export_entry *entry);
 
-/* Fills in all of *out: the counters, and what the queue holds now. Call it with the lock. */
+/* Sets all of *out: the counters, and what the queue holds now. The caller holds the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
 
 /* Frees the worker with its queue, and closes its exporter. No thread may run any more; the spool's
@@ -208,8 +211,8 @@ void export_worker_free(struct export_worker *worker);
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);
 
-/* Starts the thread of delivery->writer, which must not be NULL. False: it could not be started.
- * Call it without the lock. */
+/* Starts the spool's thread; delivery->writer must not be NULL. False: the thread could not be
+ * started. The caller does not hold the lock. */
 MUST_CHECK bool spool_writer_start(struct delivery *delivery);
 
 /* Closes the spool and frees the writer. No thread may run any more; NULL is allowed. */

@@ -11,7 +11,8 @@
  * Source:  the specification's "OpenTelemetry Protocol Exporter" and "Environment Variable
  *          Specification". The specification has variables for each signal, such as
  *          OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, but none for profiles yet. This code reads
- *          OTEL_EXPORTER_OTLP_PROFILES_... by analogy; these win over OTEL_EXPORTER_OTLP_... .
+ *          OTEL_EXPORTER_OTLP_PROFILES_..., by analogy, and where such a variable is not set, the
+ *          general OTEL_EXPORTER_OTLP_... .
  */
 #ifndef AGENT_DELIVERY_OTEL_H
 #define AGENT_DELIVERY_OTEL_H
@@ -20,17 +21,17 @@
 #include "exporters/exporter.h"
 
 struct otel {
-    struct arena arena; /* owned: the arrays below and decoded texts, but no secrets. Only
-                           otel_finish frees it */
-    char *(*lookup)(const char *name);
-    void (*warn)(const char *line);
-    unsigned *warned; /* borrowed: a bit for each warning that was given */
-    /* The headers of the last otel_fill, from ..._HEADERS. The array is in the arena; the values
-     * are secrets, made by exporter_hide and owned. */
+    struct arena arena; /* owned: the arrays below and decoded texts, but no secrets. It grows with
+                           each otel_fill; only otel_finish frees it */
+    char *(*lookup)(const char *name); /* see otel_init */
+    void (*warn)(const char *line);    /* see otel_init */
+    unsigned *warned;                  /* borrowed: a bit for each warning that was given */
+    /* The headers that the last otel_fill took from the variable ..._HEADERS. The array is in the
+     * arena. The values are secrets: copies by exporter_hide, owned. */
     struct exporter_secret_header *headers;
     size_t header_count;
-    /* The pairs of OTEL_RESOURCE_ATTRIBUTES, in the arena; set by the first otel_fill. The caller
-     * adds them to profiles, but the service.name of a profile wins over one that is here. */
+    /* The pairs of OTEL_RESOURCE_ATTRIBUTES, in the arena; the first otel_fill reads them. The
+     * caller adds them to each profile, except service.name if the profile has one of its own. */
     struct label *attributes;
     size_t attribute_count;
 };
@@ -52,14 +53,14 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets the fields of `settings` that have no value yet, each from its variable. Some are set only
- * together:
- * - the protocol only if the URL comes from a variable, too;
- * - the client's key only if the client's certificate comes from a variable, too;
- * - headers only if `settings` has no header, no user and no token: these are for another server.
+ * Sets each field of `settings` that has no value yet from its variable. Three have a condition:
+ * - the protocol is set only if the URL comes from a variable, too;
+ * - the client's key is set only if the client's certificate comes from a variable, too;
+ * - headers are set only if `settings` has no header, no user and no token, because otherwise the
+ *   headers of the variable may be meant for another server.
  *
- * The first call also sets otel->attributes. A bad value, and one that there is no memory for, is
- * left out.
+ * The first call also sets otel->attributes. Skips a value that is bad or that there is no memory
+ * for.
  *
  * Lends: the texts that it puts into `settings`, until the next otel_fill or otel_finish.
  */

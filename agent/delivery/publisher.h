@@ -24,12 +24,12 @@ struct publisher {
     struct publisher_otlp *otlp; /* owned: the OTLP requests of the interval, being assembled */
     struct buf bytes;            /* owned: the profile that is being encoded */
     uint64_t profiles;           /* profiles queued so far; an OTLP request counts as one */
-    bool warned; /* it was logged that labels are left out, as a Pyroscope takes only so many */
+    bool warned; /* a warning was logged: a profile has more labels than a Pyroscope takes */
 };
 
 enum publisher_flag {
-    /* If the spool is locked, keep profiles in memory until it is free. For use after a reload,
-     * when old exporters may hang and keep the spool. Without this flag publisher_open fails. */
+    /* Open even if the spool is locked, and keep profiles in memory until it is free. Meant for a
+     * reload: an exporter of the publisher before may hang and keep the spool locked. */
     PUBLISHER_WAIT_FOR_SPOOL = 1,
     /* Fail if a directory or file that an exporter needs is missing now. Without this flag the
      * exporter opens, and each send checks again. */
@@ -42,15 +42,16 @@ enum publisher_flag {
  *
  * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
  * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: a file or
- *         directory is missing, or another agent uses the spool. EXPORTER_NOMEM. `err` says why,
- * and names the exporter; nothing has to be closed.
+ *         directory is missing, or another agent uses the spool. EXPORTER_NOMEM. `err` names the
+ *         exporter and the reason. Nothing has to be closed then.
  */
 MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
                                            unsigned flags, struct err *err);
 
 /*
- * Uses the labels of `conf` from now on; they must outlive the publisher. The exporters of `conf`
- * must be those that are open. They go on with what they have queued, but connect anew.
+ * Switches to the labels of `conf`, which must outlive the publisher, and makes the exporters open
+ * new connections. Their settings and queues stay: the caller makes sure that `conf` has the same
+ * exporters as before.
  *
  * Errors: false: out of memory; nothing has changed.
  */
@@ -85,8 +86,8 @@ MUST_CHECK enum exporter_rc publisher_as_pyroscope(const struct exporter_setting
  * encoded is logged and lost. */
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);
 
-/* Ends the interval: queues what publisher_service has gathered for requests and batches of several
- * services. Call it after the last publisher_service of the interval. */
+/* Ends the interval: queues the requests and batches in which publisher_service has gathered
+ * several services. Call it after the last publisher_service of the interval. */
 void publisher_interval_end(struct publisher *publisher);
 
 /*

@@ -21,8 +21,8 @@ enum push_outcome {
     PUSH_OK,      /* the server took the batch */
     PUSH_RETRY,   /* failed, will be tried again */
     PUSH_REFUSED, /* the server refused for good; will not be tried again */
-    PUSH_DENIED,  /* the server wants another secret (401, 403, 407), the secret is missing, or what
-                     answers there is no such server; will be tried again */
+    PUSH_DENIED,  /* the server answered that our secret is missing or wrong (401, 403, 407), or it
+                     is not a server of the exporter's type; will be tried again */
     PUSH_OUTCOMES
 };
 
@@ -32,18 +32,16 @@ enum {
     PUSH_CODE_OTHER = -1 /* status of that last entry */
 };
 
-/* How many pushes had one status. */
+/* Counts the pushes that had one status. */
 struct push_code {
-    long code; /* HTTP status, to which a gRPC code is converted; or PUSH_CODE_NONE, PUSH_CODE_OTHER
-                */
-    uint64_t count;
+    long code;      /* HTTP status (gRPC codes are converted), PUSH_CODE_NONE or PUSH_CODE_OTHER */
+    uint64_t count; /* pushes */
 };
 
 /* All 0 at first. */
 struct push_counts {
     uint64_t pushes[PUSH_OUTCOMES]; /* by outcome */
-    uint64_t buckets[PUSH_BUCKETS]; /* histogram of the durations of all pushes: each push counts
-                                       in one bucket only */
+    uint64_t buckets[PUSH_BUCKETS]; /* histogram of the durations of all pushes, not cumulative */
     uint64_t duration_ns;           /* sum of the durations of all pushes */
     int64_t last_ok_ns;             /* UTC, ns since 1970: end of the last PUSH_OK; 0: none yet */
     struct push_code codes[PUSH_CODES];

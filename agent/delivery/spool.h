@@ -3,9 +3,9 @@
  * spool.h - a directory that keeps batches of profiles until they are delivered, one file per
  * batch. A file is written atomically: after a crash it is complete or absent.
  *
- * Shape:   spool_open; spool_list finds the batches of an earlier run; spool_write stores a new
- * one. To deliver a batch: spool_take, send it, spool_remove if the server took it, and
- *          spool_let_go. Last: spool_close.
+ * Shape:   spool_open. spool_list finds the batches of an earlier run, spool_write stores a new
+ *          batch. To deliver a batch, the caller calls spool_take, sends the batch, calls
+ *          spool_remove if the server has taken it, and spool_let_go. At the end spool_close.
  * Threads: spool_write and spool_list belong to one thread, because spool_list removes unfinished
  *          files. spool_open, spool_unlock and spool_close: while no other thread uses the spool.
  *          All other functions may be called from any thread.
@@ -20,9 +20,12 @@
  *
  *   spool.lock  a file that the agent which owns the spool keeps locked; contains the agent's pid,
  *               which error messages name
- *   lock/       a directory where older versions of pystrobe (spool_v1.h) expect their lock file:
- * it keeps them from using the spool bad/        the newest SPOOL_BAD_MAX files that had the name
- * of a batch but were none: a link, a fifo, a file with other content
+ *
+ *   lock/       an empty directory in the place of the lock file of older versions of pystrobe
+ *               (spool_v1.h); because of it they refuse to use the spool
+ *
+ *   bad/        the newest SPOOL_BAD_MAX files that had the name of a batch but were none, such as
+ *               a link, a fifo, or a file with other content
  *
  * Files with other names are left alone. Below the directory no symbolic link is followed.
  */
@@ -73,8 +76,8 @@ struct spool_item {
 struct spool_list {
     struct spool_item *items; /* owned */
     size_t count, capacity;
-    size_t bad; /* files that had the name of a batch but were none; moved to bad/ if the spool is
-                   our own */
+    size_t bad; /* number of files that had the name of a batch but were none; spool_list has moved
+                   them to bad/ if the spool is our own */
 };
 
 /* A batch that spool_take has read. */
@@ -94,8 +97,7 @@ struct spool; /* private */
  * the directory must exist; batches may be listed, read and removed while an agent owns the spool.
  *
  * Gives:  *out; untouched on failure.
- * Errors: SPOOL_LOCKED (only with `own`), SPOOL_FAILED, SPOOL_NOMEM; `err` says why, and what to
- * do.
+ * Errors: SPOOL_LOCKED (only with `own`), SPOOL_FAILED, SPOOL_NOMEM; `err` gives the reason.
  */
 MUST_CHECK enum spool_rc spool_open(const char *path, bool own, struct spool **out,
                                     struct err *err);
@@ -151,13 +153,13 @@ MUST_CHECK enum spool_rc spool_take(struct spool *spool, const struct spool_name
 /* Drops the reference to the batch, and unlocks and closes its file. The file stays. */
 void spool_let_go(struct spool_held *held);
 
-/* Removes the file of a batch, locked or not. A file that is gone already is no error. The removal
- * may be undone by a crash before the next spool_sync. Errors: SPOOL_FAILED. */
+/* Removes the file of a batch, locked or not. It is no error if the file is gone already. A crash
+ * before the next spool_sync may bring the file back. Errors: SPOOL_FAILED. */
 MUST_CHECK enum spool_rc spool_remove(struct spool *spool, const struct spool_name *name,
                                       struct err *err);
 
-/* Moves a file to bad/, or removes it if it takes more than SPOOL_BAD_BYTES on disk. Drops the
- * oldest file of bad/ if there are too many. If that fails, the file stays where it is. */
+/* Moves a file to bad/, or removes it if it takes more than SPOOL_BAD_BYTES on disk. If bad/ is
+ * full, removes its oldest file first. If the move fails, the file stays where it is. */
 void spool_set_aside(struct spool *spool, const char *file_name);
 
 /* Waits until all removals are safe on disk. Errors: SPOOL_FAILED. */
