@@ -13,12 +13,13 @@
 
 /*
  * Writes the command line of process `pid` to `out`: the arguments with blanks between them, cut to
- * PROC_COMMAND_MAX bytes with the final 0 byte. `out` is "" if it could not be read.
+ * PROC_COMMAND_MAX bytes, which include the final 0 byte. `out` is "" if the command line could not
+ * be read.
  *
- * Gives: false only if the read took longer than one second: the process blocks whoever reads it.
+ * Gives: false only if the read took longer than one second, because the process blocks readers.
  *        True in all other cases, also if the process has no command line or has ended, or if the
  *        pipe or the child could not be made.
- * Cost:  forks a child, which is killed when the second is over.
+ * Cost:  forks a child to read, and kills it after one second.
  */
 bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
 

@@ -13,11 +13,11 @@
 
 /*
  * Confines the calling process, which reads targets:
- * - makes the kernel kill it when the thread that started it ends;
+ * - makes the kernel kill the calling process when the thread that started the process ends;
  * - sets PR_SET_NO_NEW_PRIVS;
- * - drops all capabilities that reading targets does not need. But without CAP_SYS_PTRACE it keeps
- *   all, because the kernel then lets us read a target only if we have each capability that the
- *   target has.
+ * - drops all capabilities that reading targets does not need. If the process lacks
+ *   CAP_SYS_PTRACE, it keeps all its capabilities, because the kernel then lets it read a target
+ *   only if it has each capability that the target has.
  *
  * `parent` is the pid of the process that started the calling one.
  *

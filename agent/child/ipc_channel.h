@@ -2,14 +2,14 @@
 /*
  * ipc_channel.h - messages between two of pystrobe's own processes, over a stream socket.
  *
- * No call ever waits for the other side. What the socket does not take now stays in `out` until a
- * later ipc_channel_flush; a message that has come in part stays in `in` until the rest has come.
+ * No call ever waits for the other side. Bytes that the socket does not take stay in `out` until a
+ * later ipc_channel_flush. An incomplete message stays in `in` until its rest arrives.
  *
  * Shape:   ipc_channel_init on each side; ipc_channel_send; ipc_channel_flush when the socket is
  *          writable; ipc_channel_receive when it is readable; ipc_channel_finish.
  * Threads: a channel belongs to one thread at a time.
- * Trust:   the other side may send any bytes. ipc_channel_receive checks the size of a message; its
- *          caller checks the content.
+ * Trust:   the other side may send any bytes. ipc_channel_receive checks the size of a message, its
+ *          caller has to check the content.
  */
 #ifndef AGENT_CHILD_IPC_CHANNEL_H
 #define AGENT_CHILD_IPC_CHANNEL_H
@@ -47,8 +47,8 @@ void ipc_channel_finish(struct ipc_channel *channel);
  * Adds a message to `out` and calls ipc_channel_flush. The content is `first`, then `second`; both
  * are copied, and the size of each may be 0. `kind` is any number that the other side understands.
  *
- * Gives: IPC_CHANNEL_OK, also if a part of the message is still in `out`; otherwise a failure.
- * Never raises SIGPIPE.
+ * Gives: IPC_CHANNEL_OK, also if a part of the message is still in `out`. Raises no SIGPIPE if the
+ *        other side has closed the socket, but gives IPC_CHANNEL_CLOSED.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind,
                                                 const void *first, size_t first_size,
@@ -62,13 +62,13 @@ MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 bool ipc_channel_has_unsent(const struct ipc_channel *channel);
 
 /*
- * Reads all bytes that have come, and calls `each` for each complete message.
+ * Reads all bytes that have arrived, and calls `each` for each complete message.
  *
- * If `each` returns false, the call ends with IPC_CHANNEL_OK. The message that `each` was called
- * for is done; those after it stay in `in`. To get them, call this function again; the socket need
- * not become readable for that.
+ * If `each` returns false, this function returns IPC_CHANNEL_OK at once. The messages after the one
+ * that `each` was called for stay in `in`. To get them, call this function again without waiting
+ * for the socket.
  *
- * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that came before the end.
+ * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that arrived before.
  * Lends: `bytes`, until `each` returns. They are not aligned.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,

@@ -11,28 +11,26 @@
 
 /* Who may read a file that is written. */
 enum output_readers {
-    OUTPUT_USUAL, /* those whom the umask allows: mode 0666 without the bits of the umask */
-    OUTPUT_OURS   /* only our user: mode 0600, for content about other users' processes */
+    OUTPUT_USUAL, /* mode 0666 without the bits of the umask */
+    OUTPUT_OURS   /* mode 0600: only our user, because the file tells about processes of others */
 };
 
 /*
- * Writes `bytes` to `path`. To a file this is atomic: a new file with the mode of `readers`
- * replaces it (or a symbolic link of that name). A pipe or a device is opened and written to. If
- * `path` is NULL or "-", writes to the standard output.
+ * Writes `bytes` to `path`; to the standard output if `path` is NULL or "-". Opens a pipe or a
+ * device and writes to it. Otherwise writes a new file, which replaces the file or symbolic link of
+ * that name only when all bytes are written.
  *
  * Errors: false; `err` says why. A file that was there is unchanged then.
  */
 MUST_CHECK bool output_write(const char *path, const struct buf *bytes, enum output_readers readers,
                              struct err *err);
 
-/* The same for a result that is written in parts: output_init, output_add for each, output_close.
- */
+/* A result that is written in parts. Call output_init, output_add for each part, output_close. */
 struct output {
     const char *path; /* borrowed until output_close; NULL or "-": the standard output */
     enum output_readers readers;
     FILE *file;           /* owned, unless it is stdout; NULL: nothing was written yet */
-    char aside[PATH_MAX]; /* path of the temporary file that output_close renames to `path`; "":
-                             none */
+    char aside[PATH_MAX]; /* temporary file, which output_close renames to `path`; "": none */
     int error;            /* errno of the first failure; 0: none */
 };
 
@@ -48,13 +46,12 @@ bool output_add(struct output *output, const struct buf *bytes);
 bool output_drain(void *output, struct buf *bytes);
 
 /*
- * Ends the output. With `whole`, a file gets its name now, and replaces a file of the same name.
- * Without `whole`, discards what was added, and leaves a file of the same name unchanged; but what
- * the standard output, a pipe or a device has taken stays there. If output_add was never called,
- * makes no file in either case.
+ * Ends the output. With `whole`, renames the temporary file to `path`. Without `whole`, removes the
+ * temporary file; what the standard output, a pipe or a device has taken stays there. Makes no file
+ * if output_add was never called.
  *
- * Errors: false: an output_add or this call could not write; `err` says why, and what was added is
- *         discarded. That `whole` is false does not make the result false.
+ * Errors: false: an output_add or this call could not write; `err` says why. A file that was at
+ *         `path` before is unchanged. Without `whole` the result is true if all writes worked.
  */
 MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 
@@ -64,9 +61,9 @@ struct output_kept {
 };
 
 /*
- * Saves a recording beside `path`, as PATH.RANDOM.pb.gz (RANDOM: 16 hex digits), before the caller
- * converts it to another format, so that a failed conversion does not lose it. The caller removes
- * the file after the conversion. Saves nothing unless output_is_file(path).
+ * Saves a recording as PATH.RANDOM.pb.gz (RANDOM is 16 hex digits), so that the recording is not
+ * lost if its conversion to another format fails. The caller converts the recording after this
+ * call, and then removes the file. Saves nothing unless output_is_file(path).
  *
  * Gives:  out->path.
  * Errors: false; `err` says why, and out->path is "".
@@ -82,9 +79,8 @@ MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum outp
  */
 MUST_CHECK bool output_check(const char *path, struct err *err);
 
-/* True if `path` is a regular file or does not exist yet; false if it is the standard output (NULL
- * or
- * "-"), a pipe or a device. */
+/* True if `path` is a regular file or does not exist yet. False for the standard output (NULL or
+ * "-"), a pipe and a device. */
 bool output_is_file(const char *path);
 
 /* True if `path` is the standard output (NULL or "-"), and that is a terminal. */

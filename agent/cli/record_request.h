@@ -19,9 +19,10 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* What the user asks for. All strings point into argv; the struct owns nothing. */
 struct record_request {
-    struct target_selection selection; /* which processes to sample */
-    /* How long to record. With COMMAND, 0 (the default) means: until COMMAND has ended. Without
-     * COMMAND it is never 0; the default is 10 s. */
+    /* Which processes to sample. record_request_read sets pid, children, target and command. */
+    struct target_selection selection;
+    /* How long to record. If there is a COMMAND to start, the default is 0, which means until
+     * COMMAND has ended. Otherwise the default is 10 s, and 0 does not occur. */
     uint64_t duration_ns;
     double rate_hz;          /* samples of each process per second */
     const char *output;      /* path of the file; "-": the standard output; never NULL */
@@ -31,19 +32,21 @@ struct record_request {
     /* --mode: what the profile measures (wall time, CPU time ...), each at most once; viewers show
      * modes[0] first. */
     enum service_value modes[VALUES];
-    size_t mode_count; /* entries used in `modes`; 0: no --mode: the first VALUES_USUAL */
+    /* Entries used in `modes`. 0: --mode was not given; the profile then measures the first
+     * VALUES_USUAL values of enum service_value. */
+    size_t mode_count;
     struct sample_options options; /* --threads, --native, --gc, --opcodes, --async-aware */
     enum service_split split;      /* --split: label samples by process, by thread or not at all */
     enum record_stats stats;
 };
 
 /*
- * Parses the options behind argv[0], which is "record", into *out. The caller has set out->output
- * and out->rate_hz to their defaults and all other fields to 0.
+ * Parses argv, whose first word is "record", into *out. Before the call, the caller sets
+ * out->output and out->rate_hz to their defaults and all other fields to 0.
  *
- * Gives: true: the request is complete; *status is unchanged. False: the text `help` was printed to
- *        stdout because of --help, or an error to stderr; *status is the exit status. Nothing has
- * to be freed in either case.
+ * Gives: true: the request is complete; *status is unchanged. False: because of --help the text
+ *        `help` was printed to stdout, or an error was printed to stderr; *status is the exit
+ *        status. Nothing has to be freed in either case.
  */
 MUST_CHECK bool record_request_read(int argc, char **argv, const char *help,
                                     struct record_request *out, int *status);

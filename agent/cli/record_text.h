@@ -21,7 +21,7 @@ struct record_text {
 /*
  * Appends one line of progress, without a newline: elapsed seconds, number of samples and of
  * processes being sampled, number of torn stacks (given up, because they changed while they were
- * read), and the hottest function with its share.
+ * read), and the hottest function with its share of the time.
  *
  * The hottest function is that of the first service in `services` that has samples: the function
  * that held the GIL longest or, if none held it, that took most wall time. `services` is the list

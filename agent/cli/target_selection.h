@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target_selection.h - selects the processes that a command line names by its option --pid or
- * --target, or by a COMMAND to start; names their service, and finds out when they have ended.
+ * target_selection.h - selects the processes to sample: those that the user names with --pid or
+ * --target, or those of a COMMAND that pystrobe starts. Finds out what their service is called, and
+ * when they have ended.
  *
  * Shape:   The caller sets the first group of fields, then calls target_selection_fits and
  *          target_selection_begin. The engine calls target_selection_choose for each process that
@@ -36,7 +37,7 @@ struct target_selection {
     struct proc_reader *reader;    /* reads /proc with a time limit; NULL: read without one */
     struct target_profile profile; /* how to sample; target_selection_begin fills in its service */
 
-    /* The caller sets this one when it has started `command`. */
+    /* The running `command`. The caller sets this field with command_start. */
     struct command child;
 
     /* The functions below set these. */
@@ -45,9 +46,9 @@ struct target_selection {
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
-    uint64_t
-        last_sample_ns; /* CLOCK_MONOTONIC: when target_selection_is_over last found a process
-                           being sampled; before that, when the recording began; 0: not asked */
+    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process was being sampled.
+     * Until it finds one, the time when the recording began; before its first call, 0. */
+    uint64_t last_sample_ns;
 };
 
 /* Checks whether pid, target, command and children fit together. If not, returns false and prints
@@ -68,9 +69,9 @@ MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_
  * Tells whether the recording is over. `start_ns` is when it began (CLOCK_MONOTONIC).
  *
  * With `command`: true when the command has ended.
- * With `target`, and with `pid` and `children`: true when no process has been under sampling for
- * more than one second. (An idle process is still under sampling.)
- * With `pid` alone: the same, or already when the process has ended.
+ * With `target`, or with `pid` and `children`: true when no process has been under sampling for
+ * more than one second. (A process that sleeps is under sampling, too.)
+ * With `pid` alone: true in that case, and already when the process has ended.
  */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);

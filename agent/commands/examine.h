@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * examine.h - the checks of `pystrobe doctor`: whether what pystrobe needs is there and works. Each
- * function appends its results to `out`, good ones too; see findings.h.
+ * function appends its results to `out`, both good and bad ones; see findings.h.
  */
 #ifndef AGENT_COMMANDS_EXAMINE_H
 #define AGENT_COMMANDS_EXAMINE_H
@@ -16,28 +16,26 @@
  * Checks pid and user namespaces, seccomp filters, capabilities, and the kernel's rules for reading
  * the memory of other processes.
  *
- * Gives: false: do not call examine_process, because a seccomp filter kills or blocks whoever reads
- *        memory, or /proc does not show our own pid namespace. True: examine_process is safe; it
- * may still find that the process cannot be read.
+ * Gives: false: the caller must not call examine_process, because a seccomp filter kills or blocks
+ *        a process that reads memory of others, or because /proc does not show our own pid
+ *        namespace. True: examine_process may be called, and finds out about a certain process.
  */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
-/* Opens process `pid` as the sampler does, and samples it once. While the process changes faster
- * than it can be read, this function tries again for about 2 s. */
+/* Opens process `pid` as the sampler does, and samples it until one sample succeeds, for about 2 s
+ * at most. (A sample fails if the process changes while it is read.) */
 void examine_process(struct findings *out, pid_t pid);
 
 /*
- * Checks the directories that the settings name, of the spool and of exporters: owner, mode, free
- * space. Writes a file there and removes it. A missing directory is not made; the nearest existing
- * one above it is checked instead.
- *
- * Checks also whether the Unix sockets that the settings name could be made, without making them.
+ * Checks the directories of the spool and of exporters that the settings name: owner, mode and free
+ * space. Also writes a file there, and removes it. If a directory is missing, the nearest existing
+ * one above it is checked instead. Then checks whether the Unix sockets that the settings name
+ * could be made. Makes no directory and no socket.
  */
 void examine_places(struct findings *out, const struct conf *conf);
 
-/* Sends a profile without samples to the server of each exporter, as the agent would. The server
- * takes such a profile, but does not keep it. Waits for each answer up to the exporter's timeout.
- */
+/* Sends a profile without samples to the server of each exporter, as the agent would; the server
+ * does not keep such a profile. Waits for each answer up to the timeout of the exporter. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, over its control socket, whether each exporter

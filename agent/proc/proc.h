@@ -33,8 +33,8 @@ static inline bool proc_id_equal(struct proc_id a, struct proc_id b)
     return a.pid == b.pid && a.start == b.start;
 }
 
-/* True if `pid` is a child of `ancestor`, a child of a child, and so on. False for ancestor itself,
- * and if /proc cannot be read. Cost: one file for each process in between. */
+/* True if `pid` is a child of `ancestor`, or a child of a child, and so on. False if both are the
+ * same, or if /proc cannot be read. Cost: reads one file per generation, 256 at most. */
 MUST_CHECK bool proc_descends(pid_t pid, pid_t ancestor);
 
 /*
@@ -113,37 +113,37 @@ MUST_CHECK enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 int proc_open_loadavg(void);
 
 /* Counts the threads of the host that run or wait for a CPU, including the calling thread. `fd` is
- * that of proc_open_loadavg. False if it is -1 or cannot be read; *out is 0 then. */
+ * from proc_open_loadavg. False, with *out 0, if `fd` is -1 or cannot be read. */
 MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /*
- * Two numbers that tell whether processes have started since the last census. Starting a process
- * changes both. Exceptions: `threads` stays the same if as many threads have ended; `newest` stays
- * the same if the process was restored from a checkpoint, with the id that it had before.
+ * Two numbers that tell whether processes or threads have started since an earlier census. A start
+ * changes both. But `threads` stays the same if as many threads have ended, and `newest` stays the
+ * same if a process was restored from a checkpoint with the id that it had before.
  *
  * Source: the kernel's fs/proc/loadavg.c.
  */
 struct proc_census {
     unsigned long threads; /* threads that exist on the host; 0: not known */
-    /* The id that the kernel gave last to a process or thread, as the caller's pid namespace
-     * numbers it; 0: not known. Namespaces below the caller's are included. Ids grow up to
+    /* The id that the kernel gave last to a process or thread in the caller's pid namespace or one
+     * below it, in the numbers of the caller's namespace; 0: not known. Ids grow up to
      * kernel.pid_max, then start again at low numbers. */
     pid_t newest;
 };
 
-/* Takes a census. `fd` is that of proc_open_loadavg; -1 is allowed. */
+/* Reads both numbers. `fd` is from proc_open_loadavg; -1 gives 0 and 0. */
 struct proc_census proc_census(int fd);
 
-/* Returns a number that changes when the total size of the process's mappings changes, or that of
- * its data. A mapping that replaces one of the same size does not change it. 0 if not readable. */
+/* Returns a number that changes when the total size of the process's mappings changes. The number
+ * stays the same if a mapping replaces one of the same size. 0 if it cannot be read. */
 uint64_t proc_memory_mark(pid_t pid);
 
 /*
- * True if `pid` is the id of a process, false if it is that of another thread or of nothing. True
- * also if it cannot be found out, because descriptors or memory are short.
+ * True if `pid` is the id of a process, that is, of its first thread. False if it is the id of
+ * another thread, or of none. True also if the call fails for lack of descriptors or memory.
  *
  * Cost:  1 us if true, 0.4 us if false.
- * Needs: Linux 5.3; before it, always false.
+ * Needs: Linux 5.3. On older kernels the result is always false.
  */
 MUST_CHECK bool proc_is_process(pid_t pid);
 

@@ -17,26 +17,27 @@
 
 enum { REPORT_FILES_MAX = 200000 }; /* more files are an error */
 
-/* Paths of files, sorted. The caller sets all to 0 at first, and ends it with report_files_finish.
- */
+/* Sorted paths of files. The caller sets all fields to 0 before the first use, and calls
+ * report_files_finish at the end. */
 struct report_files {
     char **paths; /* owned: the array and each path */
     size_t count;
     size_t capacity;
     size_t unreadable; /* folders that could not be read */
-    bool names_owner;  /* an error text also says who owns what could not be read, and the remedy */
-    /* Only files with names from `since` on and before `until` are wanted; "": no such limit. The
-     * functions below set both. */
+    bool names_owner;  /* report_files_of_store sets it: an error text also says who owns the folder
+                          that could not be read, and what to do */
+    /* The functions below set both: file names that sort before `since` are too old, and `until`
+     * and the names after it are too new. "": there is no such limit. */
     char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };
 
 /*
- * Adds the *.pb.gz files of a store. `service` is the name of a service; NULL: all services. Adds
- * only profiles that start at `since_ns` (UTC, ns since 1970; rounded down to a second) or later;
- * 0: all.
+ * Adds the *.pb.gz files of a store whose profiles start at `since_ns` or later (UTC, ns since
+ * 1970; 0: all profiles). `since_ns` is rounded down to a second. `service` is the name of the
+ * service whose files to add; NULL: all services.
  *
- * Without `service`, a folder that cannot be read is left out, and named on stderr. With `service`,
- * that is an error; but if the folder is absent, there are no files.
+ * If the folder of `service` is absent, adds nothing; if it cannot be read, that is an error. Where
+ * `service` is NULL, a folder of a service that cannot be read is named on stderr and left out.
  *
  * Errors: false; `err` says why. *files may have grown.
  */
@@ -53,7 +54,7 @@ MUST_CHECK bool report_files_of_store(const char *store, const char *service, in
 MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int64_t from_ms,
                                       int64_t to_ms, struct report_files *files, struct err *err);
 
-/* Frees the paths, and sets all to 0. */
+/* Frees the paths, and sets all fields to 0. */
 void report_files_finish(struct report_files *files);
 
 /*

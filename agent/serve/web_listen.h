@@ -7,9 +7,9 @@
 
 /* Who can reach the socket. */
 enum web_exposure {
-    WEB_LOOPBACK, /* all users of this machine, and web pages that their browsers show */
-    WEB_FILE,     /* a Unix socket with mode 0600: the user that the agent runs as, and root */
-    WEB_ANYWHERE  /* whoever the network lets through */
+    WEB_LOOPBACK, /* all users of this machine, and any web page that is open in their browsers */
+    WEB_FILE,     /* the user that the agent runs as, and root: it is a Unix socket, mode 0600 */
+    WEB_ANYWHERE  /* any host that the network lets through */
 };
 
 struct web_listen {
@@ -19,11 +19,11 @@ struct web_listen {
 };
 
 /*
- * Opens a socket and listens on the address or the path in `listen`, the value of the setting; not
- * NULL. conf_listen says which forms it may have.
+ * Opens a socket and listens on the address or path in `listen`, the setting of that name (not
+ * NULL); conf_listen describes its forms.
  *
- * Gives:  *out, which the caller ends with web_listen_close, needed only on success.
- * Errors: false; `err` says why.
+ * Gives:  *out, which the caller ends with web_listen_close.
+ * Errors: false; `err` says why. Nothing has to be closed then.
  */
 MUST_CHECK bool web_listen_open(struct web_listen *out, const char *listen, struct err *err);
 

@@ -22,16 +22,16 @@
 /* Value of an offset in struct bpf_reader_chain: this CPython version has no such field. */
 #define BPF_READER_NO_FIELD UINT32_MAX
 
-/* Limits. */
+/* Limits: the greatest number or size of each. */
 enum {
-    BPF_READER_RANGES = 128,     /* ranges of a request */
-    BPF_READER_FOUND = 256,      /* ranges that the program adds to an answer */
-    BPF_READER_CHUNKS = 4,       /* data stack chunks that the program follows, the newest first */
-    BPF_READER_FRAMES = 192,     /* frames that the program follows, the innermost first; the copy
-                                    of a deeper stack lacks the outer ones */
-    BPF_READER_STEP = 8,         /* ranges or frames that one call of a BPF function handles */
-    BPF_READER_SEARCHED = 4,     /* ranges of a request, the first ones, in which the program looks
-                                    whether bytes of the stack have been copied already */
+    BPF_READER_RANGES = 128, /* ranges of a request */
+    BPF_READER_FOUND = 256,  /* ranges of the stack that the program copies in addition */
+    BPF_READER_CHUNKS = 4,   /* data stack chunks that the program follows, the newest first */
+    BPF_READER_FRAMES = 192, /* frames that the program follows, the innermost first; the copy
+                                of a deeper stack lacks the outer ones */
+    BPF_READER_STEP = 8,     /* ranges or frames that one call of a program's function handles */
+    BPF_READER_SEARCHED = 4, /* ranges of a request that the program searches, the first ones,
+                                to see whether bytes of the stack are among them */
     BPF_READER_PIECE = 16 << 10, /* bytes of one range; bpf_reader.c cuts longer ones */
     BPF_READER_BYTES = 128 << 10 /* bytes of all copies together */
 };
@@ -71,16 +71,16 @@ struct bpf_reader_area {
     uint32_t tid;     /* request: id of the target thread, in the first pid namespace */
     uint32_t count;   /* request: entries used in `ranges` */
     uint64_t took_ns; /* answer: how long the program ran, and thereby held up the target thread */
-    uint64_t
-        thread; /* request: address of the PyThreadState whose stack to follow; 0: follow none */
+    uint64_t thread;  /* request: address of the PyThreadState whose stack to copy; 0: no stack */
     struct bpf_reader_chain chain; /* request: not used if `thread` is 0 */
     uint32_t used;        /* request: bytes taken by the copies of `ranges`, rounded up to 8;
                              answer: also by those of `found` */
     uint32_t found_count; /* answer: entries used in `found`. If it is over BPF_READER_FOUND,
                              or `used` over BPF_READER_BYTES, the answer is not valid */
     struct bpf_reader_range ranges[BPF_READER_RANGES]; /* request */
-    struct bpf_reader_range found[BPF_READER_FOUND];   /* answer: the ranges of the stack; request:
-                                                          the first BPF_READER_CHUNKS are 0 */
+    /* Answer: the ranges of the stack that the program has copied. Request: bpf_reader.c sets the
+     * first BPF_READER_CHUNKS to 0, because the program searches them in any case. */
+    struct bpf_reader_range found[BPF_READER_FOUND];
     /* Answer: the copies. The last BPF_READER_PIECE bytes stay unused; the kernel's verifier
      * demands them, because it adds the greatest offset and the greatest size. */
     unsigned char bytes[BPF_READER_BYTES + BPF_READER_PIECE];
