@@ -4,7 +4,7 @@
  * limit is needed because the kernel waits for that process's mmap_lock, which the process may hold
  * for ever.
  *
- * For a few processes: each call forks. To read many, use proc_reader.h.
+ * Use it for a few processes only, because each call forks. proc_reader.h reads many.
  */
 #ifndef AGENT_CHILD_COMMAND_LINE_H
 #define AGENT_CHILD_COMMAND_LINE_H

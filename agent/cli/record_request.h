@@ -24,7 +24,7 @@ struct record_request {
     /* How long to record. If there is a COMMAND to start, the default is 0, which means until
      * COMMAND has ended. Otherwise the default is 10 s, and 0 does not occur. */
     uint64_t duration_ns;
-    double rate_hz;          /* samples of each process per second */
+    double rate_hz;          /* samples of each process per second, 0.1 to 10000 */
     const char *output;      /* path of the file; "-": the standard output; never NULL */
     const char *format_name; /* argument of -f; NULL: not given */
     bool each;               /* `output` contains RECORD_EACH: one file is written per process */

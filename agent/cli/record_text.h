@@ -8,14 +8,14 @@
 #include "base/buf.h"
 #include "pprof/timeline.h"
 
-/* What the texts are made from. All pointers are borrowed; only `warnings` may be NULL. */
+/* What the texts are made from. All pointers are borrowed and, except `warnings`, not NULL. */
 struct record_text {
-    const struct engine_stats *stats;
-    const struct refused *refused; /* the processes that could not be read */
-    const struct buf *warnings;    /* one per line; NULL only for record_text_progress */
-    struct cpy_stats unwinder;     /* counters of the code that reads the stacks */
-    uint64_t elapsed_ns;           /* since the recording began */
-    double rate_hz;                /* samples of each process per second, as the user asked for */
+    const struct engine_stats *stats; /* counters of the engine, which takes the samples */
+    const struct refused *refused;    /* the processes that could not be read */
+    const struct buf *warnings;       /* one per line; may be NULL for record_text_progress */
+    struct cpy_stats unwinder;        /* counters of the code that reads the stacks */
+    uint64_t elapsed_ns;              /* since the recording began */
+    double rate_hz; /* samples of each process per second that the user asked for */
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * target_selection.h - selects the processes to sample: those that the user names with --pid or
- * --target, or those of a COMMAND that pystrobe starts. Finds out what their service is called, and
- * when they have ended.
+ * --target, or those of a COMMAND that pystrobe starts. Finds out the name of their service, under
+ * which their profile is kept, and when the processes have ended.
  *
  * Shape:   The caller sets the first group of fields, then calls target_selection_fits and
  *          target_selection_begin. The engine calls target_selection_choose for each process that
@@ -30,18 +30,18 @@ struct likely_descendant {
 struct target_selection {
     /* The caller sets these fields. Of pid, target and command exactly one is set; the other two
      * are 0 or NULL. All pointers are borrowed until target_selection_finish. */
-    pid_t pid;
-    bool children;                 /* sample all descendants of `pid`, too; only with `pid` */
-    const char *target;            /* exact name of a service, or path of its script; no pattern */
-    char **command;                /* arguments of COMMAND, NULL after the last */
+    pid_t pid;                     /* --pid: sample this process */
+    bool children;                 /* --children: sample all descendants of `pid`, too */
+    const char *target;            /* --target: exact name of a service, or path of its script */
+    char **command;                /* COMMAND and its arguments, NULL after the last */
     struct proc_reader *reader;    /* reads /proc with a time limit; NULL: read without one */
-    struct target_profile profile; /* how to sample; target_selection_begin fills in its service */
+    struct target_profile profile; /* how to sample; target_selection_begin sets profile.service */
 
     /* The running `command`. The caller sets this field with command_start. */
     struct command child;
 
     /* The functions below set these. */
-    struct proc_info *info;          /* owned: tells what the service of a process is called */
+    struct proc_info *info;          /* owned: reads /proc to find the name of a service */
     struct descendants *descendants; /* owned: the descendants of `pid`; NULL without `children` */
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
@@ -71,7 +71,7 @@ MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_
  * With `command`: true when the command has ended.
  * With `target`, or with `pid` and `children`: true when no process has been under sampling for
  * more than one second. (A process that sleeps is under sampling, too.)
- * With `pid` alone: true in that case, and already when the process has ended.
+ * With `pid` alone: true in the same case, or as soon as the process has ended.
  */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);

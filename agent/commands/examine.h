@@ -18,7 +18,8 @@
  *
  * Gives: false: the caller must not call examine_process, because a seccomp filter kills or blocks
  *        a process that reads memory of others, or because /proc does not show our own pid
- *        namespace. True: examine_process may be called, and finds out about a certain process.
+ *        namespace. True: the caller may call examine_process, which finds out whether one
+ *        particular process can be read.
  */
 MUST_CHECK bool examine_permissions(struct findings *out);
 

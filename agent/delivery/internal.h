@@ -3,8 +3,8 @@
  * internal.h - the structs and functions that the source files behind delivery.h share: delivery.c,
  * threads.c, entries.c, export_worker.c and spool_writer.c. No other file includes it.
  *
- * Threads: each exporter has a thread, its worker. The spool has a thread. The owner's thread calls
- *          the functions of delivery.h.
+ * Threads: each exporter (struct export_worker) has a thread, and so has the spool (struct
+ *          spool_writer). The owner's thread calls the functions of delivery.h.
  * Lock:    `lock` of struct delivery is the only one. It guards the fields below the comments
  *          "Guarded by the lock". No thread holds it while the thread waits for a disk or a server,
  *          or writes to the log.
@@ -131,7 +131,7 @@ uint64_t delivery_now(const struct delivery *delivery);
 MUST_CHECK bool delivery_init_cond(pthread_cond_t *cond);
 
 /* Waits until `cond` is signalled or delivery_now reaches `until_ns`, but not longer than an hour;
- * may also return without a reason. The caller holds the lock, which is released meanwhile. */
+ * may also return earlier. The caller holds the lock, which is released meanwhile. */
 void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t until_ns);
 
 /*
@@ -154,9 +154,9 @@ void delivery_end_thread(struct delivery *delivery, bool *ended);
  * memory; the reference is still the caller's. */
 struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch *batch);
 
-/* Ends an entry that is in no queue any more: releases its file, and frees the entry with its
- * batch. If the entry is in spool_writer.pending, this function frees only the batch and sets
- * entry->dropped; the spool's thread frees the entry. */
+/* Ends an entry that is in no queue any more: releases its file, drops its batch, and frees the
+ * entry. While spool_writer.pending refers to the entry, sets entry->dropped instead of freeing the
+ * entry; the spool's thread frees the entry later. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
 /* Frees the in-memory copy of an entry's batch, if the entry's file holds exactly the same batch
@@ -194,8 +194,8 @@ void export_worker_add(struct export_worker *worker, struct export_entry *entry)
 /* Sets all of *out: the counters, and what the queue holds now. The caller holds the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
 
-/* Frees the worker with its queue, and closes its exporter. No thread may run any more; the spool's
- * writer must still exist. */
+/* Frees the worker with its queue, and closes its exporter. All threads must have ended. To be
+ * called before spool_writer_free. */
 void export_worker_free(struct export_worker *worker);
 
 /* spool_writer.c */
@@ -215,7 +215,7 @@ MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct s
  * started. The caller does not hold the lock. */
 MUST_CHECK bool spool_writer_start(struct delivery *delivery);
 
-/* Closes the spool and frees the writer. No thread may run any more; NULL is allowed. */
+/* Closes the spool and frees the writer. All threads must have ended. NULL is allowed. */
 void spool_writer_free(struct spool_writer *writer);
 
 #endif

@@ -6,9 +6,9 @@
  * Shape:   spool_open. spool_list finds the batches of an earlier run, spool_write stores a new
  *          batch. To deliver a batch, the caller calls spool_take, sends the batch, calls
  *          spool_remove if the server has taken it, and spool_let_go. At the end spool_close.
- * Threads: spool_write and spool_list belong to one thread, because spool_list removes unfinished
- *          files. spool_open, spool_unlock and spool_close: while no other thread uses the spool.
- *          All other functions may be called from any thread.
+ * Threads: only one thread may call spool_write, spool_list and spool_unlock, because spool_list
+ *          removes files that are still being written. spool_close may be called when no thread
+ *          uses the spool any more. All other functions may be called from any thread.
  *
  * A file is named 0123456789abcdef-EXPORTER.batch: a number, which is greater than those of all
  * files before it, and the name of the exporter that has to deliver the batch. batch.h describes
@@ -114,7 +114,8 @@ int spool_directory(const struct spool *spool);
 
 /*
  * Lists up to SPOOL_LIST_MAX batches. Leaves out each part whose whole batch is there, too. If the
- * spool is our own, also removes such parts and unfinished files, and moves bad files to bad/.
+ * spool is our own, also removes such parts and the unfinished files that a crash has left, and
+ * moves files that are no batches to bad/.
  *
  * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
  * Errors: SPOOL_FAILED, SPOOL_NOMEM.

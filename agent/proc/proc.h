@@ -40,9 +40,9 @@ MUST_CHECK bool proc_descends(pid_t pid, pid_t ancestor);
 /*
  * Writes the pids of the children of `pid` to `out`, at most `max`. Zombies are among them.
  *
- * With `all_threads`, these are the children that any thread of the process has started. Otherwise
- * they are the children of the first thread alone: those that it has started, and those whose
- * thread has ended, because the kernel gives these to the first thread.
+ * With `all_threads`, these are the children of all threads of the process. Otherwise they are the
+ * children of the first thread alone. When another thread ends, the kernel makes its children
+ * children of the first thread.
  *
  * Gives: how many pids were written; 0 also if the kernel lacks CONFIG_PROC_CHILDREN.
  * Cost:  3 us per thread that is asked.

@@ -26,8 +26,8 @@ struct report_files {
     size_t unreadable; /* folders that could not be read */
     bool names_owner;  /* report_files_of_store sets it: an error text also says who owns the folder
                           that could not be read, and what to do */
-    /* The functions below set both: file names that sort before `since` are too old, and `until`
-     * and the names after it are too new. "": there is no such limit. */
+    /* The functions below set both. File names that sort before `since` are too old; the name
+     * `until` and those that sort after it are too new. "": there is no such limit. */
     char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };
 

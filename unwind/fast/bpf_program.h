@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
-/* Placeholder constant in the program's instructions that load the address of the area. When
- * bpf_reader.c loads the program into the kernel, it replaces the constant by the BPF array. */
+/* Placeholder in the program's instructions that load the address of the area. bpf_reader.c
+ * replaces it before it gives the program to the kernel. */
 #define BPF_READER_AREA_ADDRESS 0x6f6e7369
 
 /* Value of an offset in struct bpf_reader_chain: this CPython version has no such field. */
@@ -43,10 +43,12 @@ enum bpf_reader_outcome {
     BPF_READER_FAULT      /* a requested range cannot be read: the answer is not valid */
 };
 
+/* A range of the target's memory, and the place of its copy. bpf_reader.c sets all fields of the
+ * requested ranges, the program those of the ranges that it adds. */
 struct bpf_reader_range {
     uint64_t from; /* address in the target */
     uint32_t size; /* bytes */
-    uint32_t at;   /* offset of the copy in `bytes` of the area; set by whoever sets `from` */
+    uint32_t at;   /* offset of the copy in bpf_reader_area.bytes */
 };
 
 /* Where one CPython version keeps the stack of a thread. Offsets and sizes are in bytes. */
