@@ -9,7 +9,7 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "agent",
             .title = "[agent]",
-            .help = "How pystrobe itself works.",
+            .help = "Settings of pystrobe itself.",
             .size = sizeof(struct conf_agent),
             .count_max = 1,
         },
@@ -17,9 +17,8 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "http",
             .title = "[http]",
-            .help = "What the agent tells over HTTP: /metrics for Prometheus, /healthz and "
-                    "/readyz, and "
-                    "profiles to be pulled. It takes no orders there.",
+            .help = "HTTP server of the agent: /metrics for Prometheus, /healthz and /readyz, "
+                    "profiles for pulling, and a page. It only reads: it takes no orders.",
             .size = sizeof(struct conf_http),
             .count_max = 1,
         },
@@ -27,10 +26,10 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "labels",
             .title = "[labels]",
-            .help = "Labels that are put on every profile. In what is sent to a Pyroscope, each "
-                    "character of a name but letters, digits, \"_\" and \".\" becomes \"_\", with "
-                    "one more before a digit that comes first, because servers refuse a profile "
-                    "for it; check and the log say so.",
+            .help = "Labels of every profile. For a Pyroscope, each character of a name "
+                    "except letters, digits, \"_\" and \".\" is sent as \"_\", and a leading digit "
+                    "gets a \"_\" before it, because servers refuse a profile with other names; "
+                    "check and the log list these names.",
             .count_max = 1,
             .entries_max = 24, /* a Pyroscope server takes 30, its own and ours among them */
         },
@@ -38,12 +37,11 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "target",
             .title = "[target NAME]",
-            .help =
-                "Which Python processes to profile. A process belongs to the first section "
-                "whose conditions it all meets and none of whose exclusions (exclude_...) it "
-                "meets. There must be at least one condition: cmdline, exe, user, cgroup, "
-                "container, systemd_unit, parent or env.NAME. A process with PYSTROBE_DISABLE=1 "
-                "in its environment belongs to none.",
+            .help = "The Python processes to profile. A process belongs to the first section "
+                    "of which it meets all conditions and none of the exclusions "
+                    "(exclude_...). At least one condition is needed: cmdline, exe, user, "
+                    "cgroup, container, systemd_unit, parent or env.NAME. A process with "
+                    "PYSTROBE_DISABLE=1 in its environment belongs to none.",
             .named = true,
             .size = sizeof(struct conf_target),
             .count_max = 256,
@@ -89,7 +87,7 @@ static const char *const switches[] = {"off", "on", NULL};
     {                                                                                         \
         .name = "exclude_" #condition, IN_TARGET(unless.condition), .type = CONF_TYPE_##what, \
         .otherwise = "none", .example = shown,                                                \
-        .help = "Leaves out processes that this holds for. See " #condition ".",              \
+        .help = "Leaves out processes that match. See " #condition ".",                       \
     }
 
 /* A secret that is not in the ini itself, but in `source`. */
@@ -102,7 +100,7 @@ static const char *const switches[] = {"off", "on", NULL};
     SECRET(secret, file, PATH, absent, shown, "A file whose first line is " content ".")
 #define SECRET_ENV(secret, absent, shown, content) \
     SECRET(secret, env, NAME, absent, shown,       \
-           "The environment variable that has " content ". It is taken out of the environment.")
+           "The environment variable that has " content ". It is removed from the environment.")
 #define SECRET_CREDENTIAL(secret, absent, shown, content) \
     SECRET(secret, credential, NAME, absent, shown,       \
            "The systemd credential (LoadCredential=) whose first line is " content ".")
@@ -124,37 +122,40 @@ const struct conf_option conf_options[] = {
         .name = "stop_timeout",
         IN_AGENT(stop_timeout_ns),
         NUMBER(DURATION, "5s", "0s", "10m"),
-        .help = "How long exporters may go on to deliver when pystrobe ends. What is left then is "
-                "kept in the spool, or lost where there is none.",
+        .help = "How long exporters may go on to deliver when pystrobe ends. Profiles "
+                "left then stay in the spool; without one they are lost.",
     },
     {
         .name = "scan",
         IN_AGENT(scan_ns),
         NUMBER(DURATION, "1s", "100ms", "1h"),
-        .help = "How often to look for new processes. Where this would take over three quarters of "
-                "max_cpu, more rarely, up to each 5 seconds.",
+        .help = "How often to look for new processes. If this would take more than three "
+                "quarters of max_cpu, it happens less often, at the least every 5 "
+                "seconds.",
     },
     {
         .name = "max_cpu",
         IN_AGENT(max_cpu),
         NUMBER(SHARE, "1%", "0.1%", "10000%"),
-        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Within it "
-                "all targets are sampled as often as asked for, unless that alone would take more "
-                "than one and a half times as much. Beyond it the CPU time is divided fairly: the "
-                "most expensive targets are slowed first, down to one sample a second, and left "
-                "out only if even that is too much, or more than a quarter of it while others are "
-                "slowed. Opening processes may take as much "
-                "again, spread over time: at the start, and where many processes start at once, "
-                "some wait. Answers over HTTP have a max_cpu of their own.",
+        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. "
+                "All targets are sampled as often as asked for, unless that alone would "
+                "take more than one and a half times as much. Then the CPU time is "
+                "divided fairly: the most expensive targets are slowed first, down to one "
+                "sample a second, and a target is left out only if even that is too much, "
+                "or takes more than a quarter of max_cpu while others are slowed. Opening "
+                "processes may take as much again, spread over time, so some processes "
+                "wait at the start, and when many start at once. Answers over HTTP have a "
+                "max_cpu of their own.",
     },
     {
         .name = "max_memory",
         IN_AGENT(max_memory),
         NUMBER(SIZE, "64MiB", "16MiB", "1TiB"),
-        .help = "How much memory pystrobe itself may use. If it uses more for ten seconds, the "
-                "targets that add most to profiles are left out, and tried again after a minute, "
-                "then two, up to an hour. A process that reads the store for the page is told as "
-                "long as it runs, but no target is left out for it.",
+        .help = "How much memory pystrobe itself may use. If it uses more for ten "
+                "seconds, the targets that add most to profiles are left out, and tried "
+                "again after a minute, then two, up to an hour. A process that reads the "
+                "store for the page counts in status while it runs, but no target is left "
+                "out for it.",
     },
     {
         .name = "log_level",
@@ -162,8 +163,8 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_CHOICE,
         .choices = log_levels,
         .usual = "info",
-        .help = "The least severity that is logged. Of lines of one kind that come too often, "
-                "some are left out and counted; not so with debug.",
+        .help = "The lowest severity that is logged. Of lines of one kind that come too "
+                "often, some are left out and counted, except with debug.",
     },
     {
         .name = "log_format",
@@ -171,55 +172,56 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_CHOICE,
         .choices = log_formats,
         .usual = "text",
-        .help = "How a line of the log is written: as text, or as a JSON object.",
+        .help = "The form of the log: lines of text, or JSON objects.",
     },
     {
         .name = "control",
         IN_AGENT(control),
         .type = CONF_TYPE_SOCKET,
-        .otherwise = "/run/pystrobe/control.sock, if it can be had",
+        .otherwise = "/run/pystrobe/control.sock, if it can be opened",
         .example = "/run/pystrobe/control.sock",
-        .help = "The socket at which pystrobe status, reload and burst reach the agent. If it is "
-                "set and cannot be had, the agent does not start.",
+        .help = "The socket at which pystrobe status, reload and burst reach the agent. "
+                "If it is set and cannot be opened, the agent does not start.",
     },
     {
         .name = "spool",
         IN_AGENT(spool),
         .type = CONF_TYPE_SPOOL,
-        .otherwise = "pystrobe agent under a service manager that gives it a directory for its "
-                     "state: spool in there; else off",
+        .otherwise = "spool in the StateDirectory= of a systemd service, else off",
         .example = "/var/lib/pystrobe/spool",
-        .help = "The directory where profiles wait that a server has not taken yet, so that "
-                "neither a dead network nor a restart loses them. It is made if it is absent, and "
-                "must belong to root or to the user that the agent runs as. One agent has it for "
-                "itself. With off they wait in memory, few of them.",
+        .help = "The directory where profiles wait that a server has not taken yet, so "
+                "that neither a dead network nor a restart loses them. It is made if it "
+                "is absent, and must belong to root or to the user of the agent. Only one "
+                "agent can use it. With off, a few profiles wait in memory (queue_size).",
     },
     {
         .name = "spool_max_size",
         IN_AGENT(spool_max_size_bytes),
         NUMBER(SIZE, "256MiB", "64KiB", "1TiB"),
-        .help = "What the spool may take on the disk. The oldest profiles go first.",
+        .help = "How much of the disk the spool may use. The oldest profiles are dropped "
+                "first.",
     },
     {
         .name = "spool_max_age",
         IN_AGENT(spool_max_age_ns),
         NUMBER(DURATION, "1d", "1m", "3650d"),
-        .help = "Older profiles are dropped. A Pyroscope server takes none of more than an hour, "
-                "so for it they are dropped after 50 minutes.",
+        .help = "Older profiles are dropped. For a Pyroscope server, which takes nothing "
+                "older than an hour, they are dropped after 50 minutes.",
     },
     {
         .name = "spool_min_free",
         IN_AGENT(spool_min_free_bytes),
         NUMBER(SIZE, "100MiB", "0B", "1TiB"),
-        .help = "What the spool leaves free on its disk. It gives up its oldest profiles for that.",
+        .help = "How much space the spool leaves free on its disk. It drops its oldest "
+                "profiles for that.",
     },
     {
         .name = "env_allow",
         IN_AGENT(env_allow),
         .type = CONF_TYPE_NAMES,
         .usual = "OTEL_* DD_SERVICE DD_ENV DD_VERSION POD_* K8S_* HOSTNAME",
-        .help = "The environment variables of targets that may be read, for conditions, names and "
-                "labels. Others are passed over: there may be passwords in them.",
+        .help = "The environment variables of targets that may be read, for conditions, "
+                "names and labels. Others are ignored, because they may hold passwords.",
     },
     {
         .name = "auto_labels",
@@ -227,26 +229,26 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_NAMES,
         .usual = "host.name container.id k8s.pod.uid k8s.namespace.name process.runtime.version "
                  "service.namespace service.version deployment.environment*",
-        .help = "The labels that a service gets by itself where its value is known: from the "
-                "machine, the cgroup (where a namespace hides it, the mounts), the interpreter, "
-                "and the resource attributes of OpenTelemetry that a target has in its "
-                "environment or publishes. There are k8s.pod.name and k8s.container.name, too. "
-                "Processes with different labels make different profiles. With none, there are no "
-                "such labels.",
+        .help = "The labels that a service gets automatically if their values are known: "
+                "from the machine, the cgroup (if a namespace hides it, the mounts), the "
+                "interpreter, and the resource attributes of OpenTelemetry that a target "
+                "has in its environment or publishes. k8s.pod.name and k8s.container.name "
+                "can be added. Processes with different labels make different profiles. "
+                "The value none means no such labels.",
     },
     {
         .name = "max_services",
         IN_AGENT(max_services),
         NUMBER(COUNT, "100", "1", "10000"),
-        .help = "How many services, counted with their labels, have a profile of their own. What "
-                "comes beyond shares one that is called pystrobe-other-services.",
+        .help = "How many services, counted with their labels, have a profile of their "
+                "own. Further ones share one with the name pystrobe-other-services.",
     },
     {
         .name = "max_split",
         IN_AGENT(max_split),
         NUMBER(COUNT, "100", "1", "10000"),
-        .help = "How many processes or threads a profile tells apart where split asks for it. "
-                "What comes beyond shares the label split = others.",
+        .help = "How many processes or threads a profile tells apart with split. Further "
+                "ones share the label split = others.",
     },
     {
         .name = "listen",
@@ -254,10 +256,10 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_LISTEN,
         .otherwise = "off",
         .example = "127.0.0.1:7997",
-        .help = "An IP address of this machine and a port, or the path of a Unix socket, which is "
-                "for the agent's user and root alone. A port alone and localhost are at "
-                "127.0.0.1. At other addresses than those of the loopback, others can read there "
-                "which services run here.",
+        .help = "An IP address of this machine and a port, or the path of a Unix socket, "
+                "which only root and the agent's user may use. A port alone and localhost "
+                "mean 127.0.0.1. At an address that is not of the loopback, others can "
+                "read which services run here.",
     },
     {
         .name = "pull",
@@ -266,8 +268,9 @@ const struct conf_option conf_options[] = {
         .choices = switches,
         .otherwise = "on at a loopback address and a Unix socket, off elsewhere",
         .example = "off",
-        .help = "Whether profiles can be had at /debug/pprof/profile, as from a program in Go, and "
-                "the stacks of all threads at /debug/stacks. Whoever can connect can ask for them.",
+        .help = "Whether profiles are served at /debug/pprof/profile, as by a program in "
+                "Go, and the stacks of all threads at /debug/stacks, to everybody who can "
+                "connect.",
     },
     {
         .name = "page",
@@ -276,18 +279,18 @@ const struct conf_option conf_options[] = {
         .choices = switches,
         .otherwise = "as pull is",
         .example = "off",
-        .help = "Whether there is a page for browsers at /, with flame graphs of what the first "
-                "exporter of type store keeps, and the data that it shows below /api/. Whoever "
-                "can connect can look at it.",
+        .help = "Whether a page for browsers is served at /, with flame graphs of the "
+                "first exporter of type store, and its data below /api/, to everybody who "
+                "can connect.",
     },
     {
         .name = "max_cpu",
         IN_HTTP(max_cpu),
         NUMBER(SHARE, "0.5%", "0.1%", "10000%"),
-        .help = "How much CPU time answers may use, of one core, over a minute. Where that does "
-                "not do, requests that start a process (what the page reads from the store, "
-                "threads, stacks) get 429 and when to ask again. It is not part of max_cpu of "
-                "[agent]: nothing is sampled less often for it.",
+        .help = "How much CPU time answers may use, of one core, over a minute. Beyond "
+                "it, requests that start a process (for the store, threads and stacks) "
+                "get 429 and the time to ask again. It is not part of max_cpu of [agent]: "
+                "nothing is sampled less often for it.",
     },
     {
         FREE_KEY(CONF_LABELS, ""),
@@ -302,15 +305,15 @@ const struct conf_option conf_options[] = {
         CONDITION(cmdline),
         .type = CONF_TYPE_REGEX,
         .example = "gunicorn|uvicorn",
-        .help = "A regular expression that is searched in the command line, its arguments "
-                "joined by blanks.",
+        .help = "A regular expression for the command line, its arguments joined by "
+                "blanks. It may match anywhere in it.",
     },
     {
         .name = "exe",
         CONDITION(exe),
         .type = CONF_TYPE_GLOB,
         .example = "*/python3*",
-        .help = "A pattern that the path of the executable matches as a whole.",
+        .help = "A pattern for the whole path of the executable.",
     },
     {
         .name = "user",
@@ -324,32 +327,32 @@ const struct conf_option conf_options[] = {
         CONDITION(cgroup),
         .type = CONF_TYPE_GLOB,
         .example = "/system.slice/*",
-        .help = "A pattern that the path of its cgroup matches as a whole.",
+        .help = "A pattern for the whole path of its cgroup.",
     },
     {
         .name = "container",
         CONDITION(container),
         .type = CONF_TYPE_PATTERN,
         .example = "shop-*",
-        .help = "A pattern that the id of its container, the first 12 digits of it, or "
-                "its name match as a whole. The name is that of LXC and systemd-nspawn, "
-                "else HOSTNAME of its environment: the name of the pod in Kubernetes.",
+        .help = "A pattern for the id of its container, the first 12 digits of the id, or "
+                "its name. The name is that of LXC and systemd-nspawn, else HOSTNAME of "
+                "its environment, which is the name of the pod in Kubernetes.",
     },
     {
         .name = "systemd_unit",
         CONDITION(systemd_unit),
         .type = CONF_TYPE_PATTERN,
         .example = "shop@*.service",
-        .help = "A pattern that the innermost service or scope of systemd that it runs in "
-                "matches as a whole.",
+        .help = "A pattern for the name of the innermost service or scope of systemd that "
+                "it runs in.",
     },
     {
         .name = "parent",
         CONDITION(parent),
         .type = CONF_TYPE_REGEX,
         .example = "^celery ",
-        .help = "A regular expression that is searched in the command lines of its "
-                "ancestors: one of them must match.",
+        .help = "A regular expression for the command lines of its ancestors. One of them "
+                "must match.",
     },
     {
         FREE_KEY(CONF_TARGET, "env."),
@@ -357,9 +360,8 @@ const struct conf_option conf_options[] = {
         .need = CONF_CONDITION,
         .otherwise = "any",
         .example = "env.OTEL_SERVICE_NAME = ^shop",
-        .help = "A regular expression that is searched in this variable of its "
-                "environment, which env_allow must allow. A process without the variable "
-                "does not meet it.",
+        .help = "A regular expression for this variable of its environment, which "
+                "env_allow must allow. A process without the variable does not match.",
     },
     EXCLUSION(cmdline, REGEX, " manage[.]py "),
     EXCLUSION(exe, GLOB, "/opt/*"),
@@ -373,35 +375,34 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_ENV,
         .otherwise = "none",
         .example = "exclude_env.DD_ENV = ^test$",
-        .help = "Leaves out processes that this holds for. See env.NAME.",
+        .help = "Leaves out processes that match. See env.NAME.",
     },
     {
         .name = "service",
         IN_TARGET(service),
         .type = CONF_TYPE_TEMPLATE,
         .usual = "${otel:service.name:-${target}}",
-        .help = "What these processes are called in profiles. Processes of one service, "
-                "with the same labels, share a profile. ${script} is what they run as a "
-                "person would call it: the .py file or the module of -m, the application of "
-                "gunicorn, uvicorn, celery and their like, for a worker that of its parent; "
-                "${exe} the name of the executable; ${otel:service.name} what their "
-                "environment says, by OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES or "
-                "DD_SERVICE; ${otel:NAME} another resource attribute of OpenTelemetry; "
-                "${env:NAME} a variable that env_allow allows; there are ${user}, ${systemd_unit}, "
-                "${container}, "
-                "${cgroup} and ${target}, the NAME of this section, too. ${NAME:-DEFAULT} "
-                "takes DEFAULT where there is no such thing. $$ is a $. If nothing is "
-                "left, it is ${script} or ${exe}. SERVICE NAMES in pystrobe.ini(5) has the "
-                "whole order.",
+        .help = "The name of these processes in profiles. Processes with the same service "
+                "and labels share a profile. ${script} is the program that they run: the "
+                ".py file or the module of -m, the application of gunicorn, uvicorn, "
+                "celery and similar, for a worker that of its parent; ${exe} the name of "
+                "the executable; ${otel:service.name} the name in their environment: "
+                "OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES or DD_SERVICE; ${otel:NAME} "
+                "another resource attribute of OpenTelemetry; ${env:NAME} a variable that "
+                "env_allow allows; ${target} the NAME of this section; there are also "
+                "${user}, ${systemd_unit}, ${container} and ${cgroup}. ${NAME:-DEFAULT} "
+                "is DEFAULT if there is no such value. $$ is a $. An empty result is "
+                "replaced by ${script} or ${exe}. SERVICE NAMES in pystrobe.ini(5) has "
+                "the whole order.",
     },
     {
         FREE_KEY(CONF_TARGET, "label."),
         .type = CONF_TYPE_LABEL_TEMPLATE,
         .otherwise = "no such label",
         .example = "label.team = ${env:DD_ENV:-none}",
-        .help = "A label of this name on the profiles of these processes, made like "
-                "service. It goes before those of [labels] and auto_labels. An empty one "
-                "is left out.",
+        .help = "A label of this name on the profiles of these processes, with a value "
+                "like that of service. It overrides [labels] and auto_labels. An empty "
+                "one is left out.",
     },
     {
         .name = "rate",
@@ -418,14 +419,13 @@ const struct conf_option conf_options[] = {
         IN_TARGET(split),
         .type = CONF_TYPE_SPLIT,
         .choices = splits,
-        .otherwise =
-            "process where the page shows a store and no server gets it, too; none elsewhere",
+        .otherwise = "process if the page shows a store and no server gets the profiles; else none",
         .example = "thread",
-        .help = "How finely the samples of the service are told apart, by labels on each sample: "
-                "pid, thread id and thread name; process.pid, thread.id and thread.name with "
-                "OTLP; process_pid, thread_id and thread_name in what a Pyroscope is sent. A "
-                "Pyroscope makes a series of each process or thread. The page has time lines and "
-                "flame graphs of a process where they are.",
+        .help = "Whether labels on each sample tell processes, or processes and threads, "
+                "apart: pid, thread id and thread name; process.pid, thread.id and "
+                "thread.name with OTLP; process_pid, thread_id and thread_name for a "
+                "Pyroscope, which makes a series of each process or thread. With them, "
+                "the page has time lines and flame graphs of a process.",
     },
     {
         .name = "hang_after",
@@ -435,15 +435,17 @@ const struct conf_option conf_options[] = {
         .min = "1s",
         .max = "1d",
         .example = "30s",
-        .help = "Tells of a process that hangs for so long: in the log, once, with the stacks of "
-                "all its threads and its asyncio tasks; in pystrobe status and the metrics; and "
-                "by a profile of its own with the labels hang = stuck or hang = deadlock, and pid. "
-                "Stuck: in all samples of this time a thread held the GIL at the same instruction "
-                "of the same stack, and its variables were the same. Deadlock: the process used "
-                "no CPU time, and each of its threads waits, with no timeout, for a lock that no "
-                "other process has; or some threads wait so for each other's locks, which they "
-                "took by with, whatever the others do. What waits for a file, a socket, a timer or "
-                "a child does not hang. HANGS in pystrobe(8) says which deadlocks are not told.",
+        .help = "Reports a process that hangs for this time: in the log, once, with the "
+                "stacks of all its threads and its asyncio tasks; in pystrobe status and "
+                "the metrics; and by a profile of its own with the labels hang = stuck or "
+                "hang = deadlock, and pid. Stuck: in all samples of this time a thread "
+                "held the GIL at the same instruction of the same stack, and its "
+                "variables were the same. Deadlock: the process used no CPU time, and "
+                "each of its threads waits, with no timeout, for a lock that no other "
+                "process has; or some threads wait in this way for each other's locks, "
+                "which they took by a with statement, whatever the others do. A process "
+                "that waits for a file, a socket, a timer or a child does not hang. HANGS "
+                "in pystrobe(8) says which deadlocks are not found.",
     },
     {
         .name = "type",
@@ -451,9 +453,9 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_EXPORTER,
         .need = CONF_REQUIRED,
         .otherwise = "an error",
-        .help = "What takes the profiles: a directory on this machine, a Pyroscope server, a file "
-                "for each profile, or anything that takes OTLP profiles over HTTP, as an "
-                "OpenTelemetry Collector.",
+        .help = "The receiver of the profiles: a directory on this machine, a Pyroscope "
+                "server, a file for each profile, or any receiver of OTLP profiles over "
+                "HTTP or gRPC, such as an OpenTelemetry Collector.",
     },
     {
         .name = "path",
@@ -461,8 +463,8 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_PATH,
         .used_by = CONF_STORE,
         .usual = "/var/lib/pystrobe/store",
-        .help = "The directory that holds the profiles. It is made if it is absent. An agent that "
-                "runs as root takes none of another user.",
+        .help = "The directory that holds the profiles. It is made if it is absent. An "
+                "agent that runs as root accepts no directory of another user.",
     },
     {
         .name = "pattern",
@@ -472,30 +474,30 @@ const struct conf_option conf_options[] = {
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "/var/tmp/profiles/{service}-{type}-{start}.pb.gz",
-        .help = "The path of each profile. {service}, {type} and {start} in its last part stand "
-                "for those of the profile. With {type} there is a file for each type, else one "
-                "with all values. The directory is made if it is absent, and must not be "
-                "another user's if the agent runs as root; no file is ever overwritten. Files "
-                "whose names fit count for max_size and max_age: give them a "
-                "directory of their own.",
+        .help = "The path of each profile, with the profile's values for {service}, "
+                "{type} and {start} in its last part. With {type} there is a file for "
+                "each type, else one with all values. The directory is made if it is "
+                "absent, and must not be another user's if the agent runs as root. No "
+                "file is overwritten. All files whose names match count for max_size and "
+                "max_age, so use a directory for profiles only.",
     },
     {
         .name = "max_size",
         IN_EXPORTER(max_size_bytes),
         NUMBER(SIZE, "256MiB", "1MiB", "1TiB"),
         .used_by = CONF_STORE | CONF_FILE,
-        .help = "What all profiles together may take. The oldest go first, before them what is "
-                "dated in the future. In a store those go first whose owner has most there, so "
-                "that each owner keeps an equal share if all want more: an owner is a container, "
-                "what a user runs in sessions, or a user in a cgroup.",
+        .help = "How much all profiles together may use. Profiles with a date in the "
+                "future are removed first, then the oldest. A store removes those of the "
+                "owner that uses most of it, so that each owner keeps an equal share: an "
+                "owner is a container, the sessions of a user, or a user in a cgroup.",
     },
     {
         .name = "max_age",
         IN_EXPORTER(max_age_ns),
         NUMBER(DURATION, "7d", "1m", "3650d"),
         .used_by = CONF_STORE | CONF_FILE,
-        .help = "Older profiles are removed; none after the clock was set by ten minutes or more, "
-                "until it has stood for an hour.",
+        .help = "Older profiles are removed. If the clock is set by ten minutes or more, "
+                "none is removed for its age for an hour.",
     },
     {
         .name = "url",
@@ -505,9 +507,9 @@ const struct conf_option conf_options[] = {
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "https://pyroscope.example:4040",
-        .help = "The address of the server. A path in it stands before the path that the protocol "
-                "has, which is put behind it: /push.v1.PusherService/Push, /ingest, "
-                "/v1development/profiles or, by gRPC, that of its method.",
+        .help = "The address of the server. The path of the protocol is added to the path "
+                "in it: /push.v1.PusherService/Push, /ingest, /v1development/profiles or, "
+                "for gRPC, that of its method.",
     },
     {
         .name = "protocol",
@@ -517,10 +519,10 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_OTLP,
         .otel = "PROTOCOL",
         .usual = "http/protobuf",
-        .help =
-            "How requests go: over HTTP/1.1, to port 4318 as a rule, or by gRPC over HTTP/2, to "
-            "port 4317. Without TLS (http:// in url) the server must take HTTP/2 at once, as "
-            "gRPC servers do. The variable counts where url comes of a variable, too.",
+        .help = "The protocol of requests: HTTP/1.1, usually at port 4318, or gRPC over "
+                "HTTP/2, usually at port 4317. Without TLS (http:// in url) a gRPC server "
+                "must accept HTTP/2 without an upgrade. The variable counts only if url "
+                "comes from a variable, too.",
     },
     {
         .name = "tenant",
@@ -536,14 +538,15 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_TEXT,
         .otherwise = "no basic authentication",
         .example = "pystrobe",
-        .help = "The user of basic authentication. It needs password_file.",
+        .help = "The user of basic authentication. It needs password_file, password_env "
+                "or password_credential.",
     },
     SECRET_FILE(password, "no basic authentication", "/etc/pystrobe/password",
                 "the password of user"),
     SECRET_ENV(password, "no basic authentication", "PASSWORD", "the password of user"),
     SECRET_CREDENTIAL(password, "no basic authentication", "password", "the password of user"),
     SECRET(token, file, PATH, "no bearer token", "/etc/pystrobe/token",
-           "A file whose first line is sent as a bearer token. It excludes user."),
+           "A file whose first line is sent as a bearer token. Cannot be used with user."),
     SECRET_ENV(token, "no bearer token", "TOKEN", "the bearer token"),
     SECRET_CREDENTIAL(token, "no bearer token", "token", "the bearer token"),
     {
@@ -553,8 +556,8 @@ const struct conf_option conf_options[] = {
         .otel = "CERTIFICATE",
         .otherwise = "as SSL_CERT_FILE and SSL_CERT_DIR say, else those of the system",
         .example = "/etc/pystrobe/ca.pem",
-        .help = "A file of certificates, in PEM, that the server, and a proxy that speaks TLS, are "
-                "verified against. No others count then. It is read for each connection.",
+        .help = "A file of certificates, in PEM, to verify the server, and a proxy with "
+                "TLS; no other certificates count. It is read for each connection.",
     },
     {
         .name = "cert_file",
@@ -563,7 +566,7 @@ const struct conf_option conf_options[] = {
         .otel = "CLIENT_CERTIFICATE",
         .otherwise = "no client certificate",
         .example = "/etc/pystrobe/client.pem",
-        .help = "The certificate, in PEM, that is shown to a server that asks for one.",
+        .help = "The certificate, in PEM, for a server that asks for one.",
     },
     {
         .name = "key_file",
@@ -580,7 +583,7 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_PROXY,
         .otherwise = "as http_proxy, https_proxy, all_proxy and no_proxy say, in either case",
         .example = "http://proxy.example:3128",
-        .help = "The proxy that the server is reached through.",
+        .help = "The proxy for reaching the server.",
     },
     SECRET_FILE(proxy_login, "no login", "/etc/pystrobe/proxy-login",
                 "USER:PASSWORD for the proxy"),
@@ -594,7 +597,7 @@ const struct conf_option conf_options[] = {
         .secret = true,
         .otherwise = "no such header",
         .example = "header.X-Team = a",
-        .help = "An HTTP header of this name that is sent with each request.",
+        .help = "An HTTP header of this name for each request.",
     },
     {
         FREE_KEY(CONF_EXPORTER, "header_file."),
@@ -610,7 +613,7 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_SERVERS,
         .otherwise = "no such header",
         .example = "header_env.X-Api-Key = API_KEY",
-        .help = "The same, with the value of an environment variable.",
+        .help = "An HTTP header of this name with the value of an environment variable.",
     },
     {
         FREE_KEY(CONF_EXPORTER, "header_credential."),
@@ -618,7 +621,7 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_SERVERS,
         .otherwise = "no such header",
         .example = "header_credential.X-Auth = api-key",
-        .help = "The same, with the first line of a systemd credential.",
+        .help = "An HTTP header of this name with the first line of a systemd credential.",
     },
     {
         .name = "timeout",
@@ -631,14 +634,13 @@ const struct conf_option conf_options[] = {
         .name = "connect_timeout",
         IN_SERVERS(connect_timeout_ns),
         NUMBER(DURATION, "5s", "100ms", "10m"),
-        .help =
-            "How long it may take until the connection stands. It ends with timeout in any case.",
+        .help = "How long connecting may take, within timeout.",
     },
     {
         .name = "stall_timeout",
         IN_SERVERS(stall_timeout_ns),
         NUMBER(DURATION, "10s", "1s", "10m"),
-        .help = "How long a connection may stand still, in whole seconds.",
+        .help = "How long a connection may transfer nothing, in whole seconds.",
     },
     {
         .name = "limits",
@@ -648,12 +650,11 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_SERVERS,
         .otherwise = "pyroscope with type pyroscope, none with type otlp",
         .example = "none",
-        .help = "What is sent keeps within what the server takes. pyroscope: the defaults of a "
-                "Pyroscope: 30 labels of a series, of which those that auto_labels finds are "
-                "left out first, then those of [labels], then label.NAME, each from its end; 1,000 "
-                "frames of a stack, from the middle of which the others are left out; and no "
-                "profile of over 50 minutes ago. none: the server's limits were raised, or it is "
-                "no Pyroscope.",
+        .help = "The limits of the server. pyroscope: the defaults of a Pyroscope: 30 "
+                "labels of a series (those of auto_labels are left out first, then those "
+                "of [labels], then label.NAME, the last of each first), 1,000 frames of a "
+                "stack (the middle is left out), and no profile older than 50 minutes. "
+                "none: for a server with higher limits, or that is no Pyroscope.",
     },
     {
         .name = "legacy",
@@ -663,7 +664,7 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_PYROSCOPE,
         .otherwise = "push",
         .example = "ingest",
-        .help = "For a Pyroscope that has no push.v1 yet: send to /ingest.",
+        .help = "Sends to /ingest, for a Pyroscope without push.v1.",
     },
     {
         .name = "gil",
@@ -672,7 +673,7 @@ const struct conf_option conf_options[] = {
         .choices = switches,
         .used_by = CONF_SERVERS | CONF_FILE,
         .usual = "off",
-        .help = "Whether profiles of the time that threads held the GIL are sent, too.",
+        .help = "Whether profiles of the time with the GIL held are sent, too.",
     },
     {
         .name = "compression",
@@ -682,22 +683,22 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_OTLP,
         .otel = "COMPRESSION",
         .usual = "gzip",
-        .help = "How requests are packed.",
+        .help = "The compression of requests.",
     },
     {
         .name = "max_in_flight",
         IN_EXPORTER(max_in_flight),
         NUMBER(COUNT, "4", "1", "16"),
         .used_by = CONF_SERVERS,
-        .help = "How many requests may be under way at a time. Those of one interval go side by "
-                "side, the next interval after them.",
+        .help = "How many requests may be under way at a time. Those of one interval go "
+                "side by side, the next interval after them.",
     },
     {
         .name = "queue_size",
         IN_EXPORTER(queue_size_bytes),
         NUMBER(SIZE, "8MiB", "64KiB", "1GiB"),
-        .help = "How much may wait for this exporter in memory. Then the oldest interval is "
-                "dropped, but never the newest one.",
+        .help = "How much may wait for this exporter in memory. Beyond it the oldest "
+                "interval is dropped, but never the newest.",
     },
     {
         .name = "queue",
@@ -707,15 +708,14 @@ const struct conf_option conf_options[] = {
         .otherwise = "queue_size says what may wait",
         .min = "1",
         .max = "1000",
-        .help = "Old, and without effect: queue_size is what bounds the queue.",
+        .help = "Old, and without effect: queue_size limits the queue.",
     },
     {
         .name = "retry",
         IN_EXPORTER(retry_ns),
         NUMBER(DURATION, "5m", "0s", "1d"),
-        .help = "How long a batch is tried again before it is dropped. With 0s it is tried once. "
-                "One that is in "
-                "the spool waits for as long as the spool keeps it.",
+        .help = "How long a batch is tried again before it is dropped; 0s means one try. "
+                "A batch in the spool is tried for as long as the spool keeps it.",
     },
 };
 

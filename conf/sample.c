@@ -54,7 +54,7 @@ static void add_setting(const struct conf_option *option, const struct exporter_
     add_prose(option->help, out);
     add_facts(option, out);
     if (option->otel && type && type->reads_otel)
-        buf_add_fmt(out, "# Where it is absent, the variable OTEL_EXPORTER_OTLP_%s holds.\n",
+        buf_add_fmt(out, "# If it is absent, the variable OTEL_EXPORTER_OTLP_%s counts.\n",
                     option->otel);
     if (option->prefix)
         buf_add_fmt(out, ";%s\n", value);
@@ -79,8 +79,8 @@ void conf_print_sample(struct buf *out)
 {
     add_prose("pystrobe.ini: every section and key. See pystrobe.ini(5).", out);
     add_prose("Lines that start with ; are settings that are commented out, with their default "
-              "or an example. To use one, take the ; away, and that of its [section] as well. "
-              "Numbers carry their unit. \" ;\" after a value starts a comment.",
+              "or an example. To use one, remove its ; and that of its [section]. "
+              "Numbers need their unit. \" ;\" after a value starts a comment.",
               out);
     for (int kind = 0; kind < CONF_KINDS; kind++) {
         buf_add_str(out, "\n");
@@ -138,7 +138,8 @@ static void add_item(const struct conf_option *option, struct buf *out)
         buf_add_fmt(out, "%s: %s.\n", option->usual ? "Default" : "If absent",
                     option->usual ? option->usual : option->otherwise);
     if (option->otel)
-        buf_add_fmt(out, "Of type otlp, where it is absent,\n.Ev OTEL_EXPORTER_OTLP_%s\nholds.\n",
+        buf_add_fmt(out,
+                    "If it is absent and the type is otlp,\n.Ev OTEL_EXPORTER_OTLP_%s\ncounts.\n",
                     option->otel);
 }
 

@@ -230,7 +230,8 @@ static const struct value_type types[CONF_TYPES] = {
                             .allowed = "text of up to 1024 bytes with ${NAME}, ${NAME:-DEFAULT}"},
     [CONF_TYPE_NAMES] = {.check = conf_names_check,
                          .print = print_string,
-                         .allowed = "names with blanks between; NAME* for all that start so"},
+                         .allowed =
+                             "names separated by blanks; NAME* for all that start with NAME"},
     [CONF_TYPE_PATH] = {.check = conf_path_check,
                         .print = print_string,
                         .allowed = "an absolute path"},
@@ -240,8 +241,8 @@ static const struct value_type types[CONF_TYPES] = {
                                      "\"/\""},
     [CONF_TYPE_LISTEN] = {.check = conf_listen_check,
                           .print = print_string,
-                          .allowed = "PORT, localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), or an "
-                                     "absolute path"},
+                          .allowed = "PORT, localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), "
+                                     "[IPV6]:PORT, or an absolute path"},
     [CONF_TYPE_SPOOL] = {.check = conf_spool_check,
                          .print = print_string,
                          .allowed = "an absolute path, or off"},

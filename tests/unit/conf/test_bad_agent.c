@@ -24,7 +24,7 @@ static struct conf_row rows[] = {
      "[http]\n"
      "listen = *:7997\n",
      "t.ini:2: [http] listen: \"*:7997\" has no IP address before its port; allowed: PORT, "
-     "localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), or an absolute path\n"},
+     "localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), [IPV6]:PORT, or an absolute path\n"},
     {"a_control_socket_with_too_long_a_path",
      "[agent]\n"
      "control = /" X64("n") X64("n") "\n",

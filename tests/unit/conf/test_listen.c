@@ -41,8 +41,9 @@ static void refuses_what_the_agent_could_not_listen_at(void **state)
                                           "run/p.sock"};
     static const char *const bad_port[] = {"0", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:99999",
                                            "127.0.0.1:18446744073709551617"};
-    static const char *const bad_host[] = {"*:7997", "example:80", "127.0.0:80", "[]:80",
-                                           "127.0.0.1000000000000000000000000000000000000000:80"};
+    static const char *const bad_host[] = {
+        "*:7997", "example:80",     "127.0.0:80",
+        "[]:80",  "[127.0.0.1]:80", "127.0.0.1000000000000000000000000000000000000000:80"};
     struct conf_listen listen;
     struct err err;
 
@@ -61,11 +62,25 @@ static void refuses_what_the_agent_could_not_listen_at(void **state)
     }
 }
 
+static void asks_for_brackets_around_an_address_of_ipv6(void **state)
+{
+    static const char *const bare[] = {"::1:80", ":::80", "fe80::1:7997"};
+    struct conf_listen listen;
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bare) / sizeof(bare[0]); i++) {
+        assert_int_equal(conf_listen(bare[i], &listen, &err), CONF_BAD);
+        assert_non_null(strstr(err.text, "IPv6 needs brackets"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_a_port_and_an_address),
         cmocka_unit_test(refuses_what_the_agent_could_not_listen_at),
+        cmocka_unit_test(asks_for_brackets_around_an_address_of_ipv6),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,9 +152,8 @@ static void says_where_each_setting_came_from(void **state)
         "max_memory = 64MiB ; default\n"
         "log_level = info ; default\n"
         "log_format = text ; default\n"
-        "; control: not set (/run/pystrobe/control.sock, if it can be had)\n"
-        "; spool: not set (pystrobe agent under a service manager that gives it a directory for "
-        "its state: spool in there; else off)\n"
+        "; control: not set (/run/pystrobe/control.sock, if it can be opened)\n"
+        "; spool: not set (spool in the StateDirectory= of a systemd service, else off)\n"
         "spool_max_size = 256MiB ; default\n"
         "spool_max_age = 1d ; default\n"
         "spool_min_free = 100MiB ; default\n"
@@ -191,8 +190,8 @@ static void says_where_each_setting_came_from(void **state)
         "; exclude_parent: not set (none)\n"
         "service = ${otel:service.name:-${target}} ; default\n"
         "rate = 7Hz ; the rate of [agent]\n"
-        "split = none ; process where the page shows a store and no server gets it, too; none "
-        "elsewhere\n"
+        "split = none ; process if the page shows a store and no server gets the profiles; else "
+        "none\n"
         "; hang_after: not set (off)\n");
     conf_free(conf);
     buf_finish(&out);
