@@ -12,9 +12,9 @@
 #include "unwind/target.h"
 
 enum {
-    FRAME_VALUES_DEPTH = 64, /* innermost frames that are looked at */
-    FRAME_VALUES_BATCH = 8,  /* frames that are read with one call */
-    FRAME_VALUES_MAX = 128   /* of each frame, the first ones */
+    FRAME_VALUES_DEPTH = 64, /* innermost frames that are read */
+    FRAME_VALUES_BATCH = 8,  /* frames that one call reads */
+    FRAME_VALUES_MAX = 128   /* values of a frame that are read: the first ones */
 };
 
 /* The values of one frame. */
@@ -38,7 +38,7 @@ struct frame_values {
 MUST_CHECK enum cpy_rc frame_values_walk(struct cpy_target *t, cpy_addr state,
                                          const struct listed **out);
 
-/* Reads the values of up to FRAME_VALUES_BATCH frames, those without code left out. */
+/* Reads the values of up to FRAME_VALUES_BATCH frames; a frame without code gets no part. */
 MUST_CHECK enum cpy_rc frame_values_read(struct cpy_target *t, const struct raw_frame *frames,
                                          size_t count, struct frame_values *out);
 

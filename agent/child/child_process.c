@@ -348,7 +348,8 @@ bool child_process_start(struct child_process *child, const char *program, char 
     if (cause == 0)
         return true;
     err_set(err, "a helper process cannot be started: %s",
-            cause == EBUSY ? "too many that were killed have not ended" : strerror(cause));
+            cause == EBUSY ? "too many killed ones have not ended: is a file system hung?"
+                           : strerror(cause));
     child_process_end(child, now_ns);
     return false;
 }

@@ -66,7 +66,7 @@ bool confine(pid_t parent, struct err *err)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         !limit_capabilities(reader_capabilities,
                             sizeof(reader_capabilities) / sizeof(reader_capabilities[0]))) {
-        err_set(err, "rights cannot be given up: %s", strerror(errno));
+        err_set(err, "capabilities cannot be given up: %s", strerror(errno));
         return false;
     }
     if (getppid() == parent) /* it may have ended before the signal was asked for */

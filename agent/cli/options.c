@@ -247,8 +247,9 @@ bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX])
     const bool may = command_line_read(pid, out_command);
 
     if (!may)
-        (void)fprintf(stderr, "pystrobe: process %d cannot be read: whoever does waits for ever\n",
-                      (int)pid);
+        (void)fprintf(
+            stderr, "pystrobe: process %d cannot be read: it blocks readers of its command line\n",
+            (int)pid);
     return may;
 }
 

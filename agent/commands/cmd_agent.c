@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent/child/child_process.h"
 #include "agent/cli/option_table.h"
@@ -12,10 +14,12 @@
 #include "agent/host/clock.h"
 #include "agent/host/file_limit.h"
 #include "agent/host/log.h"
+#include "agent/proc/namespaces.h"
 #include "agent/proc/owner.h"
 #include "agent/sampling/resolve_target.h"
 #include "agent/sampling/stats.h"
 #include "agent/supervisor/supervisor.h"
+#include "base/proc_file.h"
 #include "base/text.h"
 
 static const char help[] =
@@ -168,6 +172,32 @@ static int sample_until_stopped(struct run *run)
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
+/* A proc_file_each_id callback. */
+static bool note_other_process(void *ctx, pid_t pid, uint64_t inode)
+{
+    bool *alone = ctx;
+
+    (void)inode;
+    *alone = pid == getpid();
+    return *alone;
+}
+
+/*
+ * Warns if the agent is the only process of a container's pid namespace. To be called before it
+ * starts processes of its own.
+ */
+static void warn_if_alone(void)
+{
+    bool alone = getpid() == 1 && !namespaces_are_hosts_processes();
+
+    if (alone)
+        (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), note_other_process, &alone);
+    if (alone)
+        log_line(LOG_LEVEL_WARNING,
+                 "this container has no process but the agent, which cannot see "
+                 "those outside: start it with --pid=host (Kubernetes: hostPID)");
+}
+
 /* Says that the agent runs, and what the settings lack. */
 static void say_started(const struct run *run)
 {
@@ -197,6 +227,7 @@ static int run_agent(struct run *run)
     enum exporter_rc rc;
     sigset_t before;
 
+    warn_if_alone();
     command_block_signals(&settings.signals, &before); /* before threads start */
     run->matcher = matcher_new(run->conf);
     run->reader = proc_reader_new(CHILD_PROCESS_SELF);
@@ -233,7 +264,9 @@ static int show_preview(const struct conf *conf)
         fflush(stdout) == 0)
         status = EXIT_OK;
     else
-        (void)fprintf(stderr, "pystrobe: /proc cannot be read, or this cannot be written\n");
+        (void)fprintf(
+            stderr,
+            "pystrobe: /proc cannot be read, the output cannot be written, or out of memory\n");
     buf_finish(&out);
     return status;
 }

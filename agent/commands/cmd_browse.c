@@ -59,7 +59,10 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
 
     if (count == 2 && strcmp(words[0], "services") == 0)
         return store_query_services(words[1], out, err);
-    err_set(err, "browse takes other words");
+    err_set(err,
+            "browse: the arguments after '%.40s' are not those of services, timeline, graph, "
+            "profile or difference",
+            count > 0 ? words[0] : "");
     if (count < RANGE_WORDS || !parse_bounded_number(words[3], &range.from_ms) ||
         !parse_bounded_number(words[4], &range.to_ms) ||
         !parse_bounded_number(words[5], &range.pid) || !parse_label(words[6], &range.label))
@@ -106,7 +109,7 @@ int cmd_browse(int argc, char **argv)
     bool good;
 
     if (!give_up_rights(argv)) {
-        (void)puts("rights cannot be given up");
+        (void)puts("capabilities cannot be given up");
         return EXIT_FAILED;
     }
     errno = nice(LESS_URGENT) == -1 ? errno : 0; /* a service manager may deny it */

@@ -172,7 +172,9 @@ static bool make_absolute(const char *path, void *out)
     free(here);
     if (used > 0 && used < PATH_MAX_BYTES)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is not a path\n", path);
+    (void)fprintf(stderr,
+                  "pystrobe: '%.100s' is too long for a path, or the working directory is gone\n",
+                  path);
     return false;
 }
 
@@ -208,8 +210,8 @@ static int read_exec_conf(const struct request *request, struct conf **out)
     if (!request->store[0] && environment_has_exporter())
         return options_conf(&source, out);
     if (!request->store[0] && !options_store(store, sizeof(store))) {
-        (void)fprintf(stderr,
-                      "pystrobe: there is no folder to keep profiles in; use --store DIR\n");
+        (void)fprintf(
+            stderr, "pystrobe: no store for profiles, because HOME is not set; use --store DIR\n");
         return EXIT_USAGE;
     }
     (void)snprintf(ini, sizeof(ini),
@@ -293,6 +295,24 @@ static bool speaks_with_servers(const struct conf *conf)
     return conf->exporter_count == 0 && otel_makes_exporter(getenv);
 }
 
+/* Opens the exporters. An error of one that opened says why it has to wait. */
+static void open_exporters(struct run *run)
+{
+    const struct request *request = run->request;
+    struct err err = {""};
+
+    run->speaks = speaks_with_servers(run->conf);
+    if (run->speaks && exporter_global_init(&err) != EXPORTER_OK)
+        run->speaks = false;
+    else
+        run->ships = publisher_open(&run->publisher, run->conf, 0, &err) == EXPORTER_OK;
+    if (!run->ships)
+        log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
+    else if (err.text[0] && !request->config[0] && !request->store[0] &&
+             run->conf->exporter_count == 1 && run->conf->exporters[0].type->is_store)
+        log_line(LOG_LEVEL_WARNING, "exec --store DIR keeps profiles in another directory");
+}
+
 /* Opens the exporters, and what takes samples. */
 static bool open_run(struct run *run)
 {
@@ -308,7 +328,6 @@ static bool open_run(struct run *run)
         .parent = run->profiler->first && !run->profiler->command ? run->profiler->root : 0,
         .eager = true,
     };
-    struct err err = {""};
 
     (void)sigemptyset(&settings.signals);
     (void)sigaddset(&settings.signals, SIGTERM);
@@ -316,13 +335,7 @@ static bool open_run(struct run *run)
         (void)sigaddset(&settings.signals, SIGCHLD);
     /* It tells of the command alone, so root may share the store of the service. */
     run->conf->any_owner = true;
-    run->speaks = speaks_with_servers(run->conf);
-    if (run->speaks && exporter_global_init(&err) != EXPORTER_OK)
-        run->speaks = false;
-    else
-        run->ships = publisher_open(&run->publisher, run->conf, 0, &err) == EXPORTER_OK;
-    if (!run->ships)
-        log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
+    open_exporters(run);
     if (confine_may_help())
         run->supervisor = supervisor_new(&settings, &(struct budget_limits){0});
     else
@@ -409,7 +422,8 @@ static bool check_exec_arguments(const struct request *request)
     if (!request->command[0])
         (void)fprintf(stderr, "pystrobe: exec needs a command: pystrobe exec -- COMMAND\n");
     else if (request->config[0] && request->store[0])
-        (void)fprintf(stderr, "pystrobe: --store goes without -c, which names the exporters\n");
+        (void)fprintf(stderr,
+                      "pystrobe: use either --store or -c, whose file names the exporters\n");
     else
         return true;
     return false;

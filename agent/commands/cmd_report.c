@@ -25,13 +25,12 @@ static const char help[] =
     "Usage: pystrobe report [OPTIONS] FILE...\n"
     "       pystrobe report [OPTIONS] --diff BEFORE AFTER\n"
     "       pystrobe report [OPTIONS] --store [DIR] [--service NAME] [--since TIME]\n\n"
-    "Adds pprof files up, ours or others', and prints the functions that took most.\n"
-    "own: while the function itself ran; total: with all that it called.\n\n"
+    "Adds up pprof files of pystrobe or other programs, and prints the functions with\n"
+    "the highest values. own: of the function itself; total: with all that it called.\n\n"
     "  -N, --top N         how many functions (default 20)\n"
     "      --type TYPE, --value TYPE\n"
-    "                      which value: cpu, wall, gil, samples, or any other name\n"
-    "                      that the files have (default: cpu, or else wall, or else\n"
-    "                      their last one)\n"
+    "                      the value: cpu, wall, gil, samples, or another one of the\n"
+    "                      files (default: cpu, else wall, else their last one)\n"
     "  -f, --format NAME   table, json, or one of the list below (default: by the\n"
     "                      ending of FILE; table for the standard output)\n"
     "  -o, --output FILE   default: the standard output\n"
@@ -40,19 +39,19 @@ static const char help[] =
     "                      them\n"
     "  -S, --service NAME  of the store only those of this service\n"
     "      --since TIME    of the store only those that began in the last 2h, 30m ...\n"
-    "      --source DIR    a heatmap's source lines are from files below DIR,\n"
-    "                      the root that the names in the profiles begin at\n"
-    "                      (for this machine's files: /). Default: / but for\n"
-    "                      root and for profiles of somebody else: none\n"
-    "      --no-source     no source lines in a heatmap\n"
+    "      --source DIR    source lines of a heatmap from files below DIR, at which\n"
+    "                      absolute names in the profiles begin (/: this machine's\n"
+    "                      files). Default: /, but no lines for root, and for\n"
+    "                      profiles of somebody else\n"
+    "      --no-source     a heatmap without source lines\n"
     "  -j, --json          the same as -f json; times in the files' own unit\n"
     "  -h, --help          this text\n\n"
     "Formats, by name and by the output's ending:\n";
 
 static const char help_end[] =
     "\n\n"
-    "Exit status: 0; 1 if a file is not a valid profile or cannot be read, or there\n"
-    "is none; 64 for wrong usage.\n\n"
+    "Exit status: 0; 1 if a file is not a valid profile or cannot be read, or if no\n"
+    "profile was found; 64 for wrong usage.\n\n"
     "Example:\n"
     "  pystrobe report out.pb.gz -o out.html\n";
 
@@ -112,9 +111,8 @@ static bool read_reported_source(void *reader, const char *file, struct buf *out
 }
 
 /*
- * What reads the files that the profiles name. A profile may name any file, so there is none if the
- * rights that are ours may be more than those of the processes that were sampled. NULL: there is
- * none.
+ * Reader of the files that the profiles name. A profile may name any file, so files are not read if
+ * our rights may exceed those of the processes that were sampled. NULL: no files are read.
  */
 static struct source_reader *open_reported_source(const struct request *request, bool is_others)
 {
@@ -295,8 +293,8 @@ static int report_diff(const struct request *request, char **paths)
     }
     (void)snprintf(title, sizeof(title), "%s, before: %s", paths[1], paths[0]);
     if (status == EXIT_OK && strcmp(sums[0].names[1], sums[1].names[1]) != 0) {
-        (void)fprintf(stderr, "pystrobe: their units differ: %s and %s\n", sums[0].names[1],
-                      sums[1].names[1]);
+        (void)fprintf(stderr, "pystrobe: the files cannot be compared: their units are %s and %s\n",
+                      sums[0].names[1], sums[1].names[1]);
         status = EXIT_FAILED;
     }
     if (status == EXIT_OK)
@@ -407,7 +405,8 @@ static bool choose_store(struct request *request, char **words, int count)
     } else if (!request->store) {
         request->store = request->store_path;
         if (!options_store(request->store_path, sizeof(request->store_path))) {
-            (void)fputs("pystrobe: no store was found here; use --store DIR\n", stderr);
+            (void)fputs("pystrobe: no default store, because HOME is not set; use --store DIR\n",
+                        stderr);
             return false;
         }
     }

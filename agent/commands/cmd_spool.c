@@ -22,11 +22,11 @@ static const char help[] =
     "       pystrobe spool [-c FILE | --dir DIR] cat [-o FILE] ID\n"
     "       pystrobe spool -c FILE [--dir DIR] push EXPORTER [ID ...]\n"
     "       pystrobe spool [-c FILE | --dir DIR] rm [-y] (ID ... | --all)\n\n"
-    "Works on the directory of profiles that no server has taken yet, beside a\n"
-    "running agent. They lie there in batches: ID 1f is a batch, 1f.3 its third\n"
+    "Works on the spool, the directory of profiles that no server has taken yet, also\n"
+    "while an agent runs. It holds batches: ID 1f is a batch, 1f.3 its third\n"
     "profile. ls lists all, the oldest first; cat writes a profile as it would be\n"
     "sent; push sends batches (without ID: all) to their [exporter] of the ini file\n"
-    "now; rm removes batches, and asks before it does if there is a terminal.\n\n"
+    "now; rm removes batches, and asks first if there is a terminal.\n\n"
     "  -c, --config FILE  the ini file: its spool and its exporters\n"
     "      --dir DIR      the spool; default: that of FILE, else\n"
     "                     /var/lib/pystrobe/spool\n"
@@ -36,7 +36,7 @@ static const char help[] =
     "  -y, --yes          do not ask\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
-    "  pystrobe spool -d /var/lib/pystrobe/spool ls\n";
+    "  pystrobe spool --dir /var/lib/pystrobe/spool ls\n";
 
 enum { LINE_MAX_BYTES = 256 * 1024 };
 

@@ -210,7 +210,7 @@ static enum next show_on_screen(struct run *run)
     struct err err = {""};
 
     if (!screen_open(&err)) {
-        (void)fprintf(stderr, "pystrobe: %s; -n prints plain text, record writes a file\n",
+        (void)fprintf(stderr, "pystrobe: %s; -N 1 prints plain text, record writes a file\n",
                       err.text);
         return NEXT_FAILED;
     }
@@ -341,7 +341,8 @@ static bool read_iterations(const char *text, void *out)
     *(unsigned long *)out = count;
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && count > 0 && count <= ITERATIONS_MAX)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is not a number of updates\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a number of updates from 1 to %d\n", text,
+                  ITERATIONS_MAX);
     return false;
 }
 
@@ -362,9 +363,9 @@ static bool has_terminal(const struct request *request)
 {
     if (request->iterations || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1))
         return true;
-    (void)fputs("pystrobe: top needs a terminal: -n 1 prints plain text, pystrobe record writes a\n"
-                "pystrobe: file, and pystrobe report shows that\n",
-                stderr);
+    (void)fputs(
+        "pystrobe: top needs a terminal: use top -N 1, or pystrobe record and pystrobe report\n",
+        stderr);
     return false;
 }
 

@@ -281,7 +281,7 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
     if (publisher->otlp)
         publisher_interval_end(publisher);
     if (publisher->delivery && !delivery_stop(publisher->delivery, deadline_ns))
-        log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
+        log_line(LOG_LEVEL_WARNING, "stopping: some profiles were not delivered in time");
     ended = delivery_free(publisher->delivery);
     publisher_otlp_free(publisher->otlp);
     free(publisher->attributes);

@@ -40,7 +40,7 @@ static const char *hide_variable(const char *name, char *value)
     return entry->value;
 }
 
-/* The value of a variable, which is taken out of the environment; NULL: there is none. */
+/* The value of a variable, which is taken out of the environment; NULL: it is not set. */
 static const char *taken_value(const char *name, bool *nomem)
 {
     char *value = getenv(name);
@@ -78,7 +78,8 @@ static bool from_env(struct exporter_secret *secret, struct err *err)
     if (nomem)
         err_set(err, "out of memory for the environment variable %s", secret->env);
     else if (!secret->text)
-        err_set(err, "there is no environment variable %s", secret->env);
+        err_set(err, "the environment variable %s is not set, or is empty: set it for pystrobe",
+                secret->env);
     return secret->text != NULL;
 }
 
@@ -90,13 +91,13 @@ static bool from_systemd(struct exporter_secret *secret, struct secrets *secrets
 
     if (!directory || directory[0] != '/') {
         err_set(err,
-                "there is no credential %s: systemd gives it with LoadCredential=%s:/PATH in the "
-                "unit",
+                "there is no credential %s, because CREDENTIALS_DIRECTORY is not set: put "
+                "LoadCredential=%s:/PATH into the unit",
                 name, name);
         return false;
     }
     if (secrets->path_count == SECRETS_PATHS_MAX || asprintf(&path, "%s/%s", directory, name) < 0) {
-        err_set(err, "out of memory for the credential %s", name);
+        err_set(err, "out of memory, or too many credentials: %s", name);
         return false;
     }
     secrets->paths[secrets->path_count++] = path;

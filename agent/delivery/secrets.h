@@ -39,7 +39,7 @@ void secrets_release(struct secrets *secrets);
 
 /*
  * As getenv. But if the name ends in _HEADERS, which usually holds a key, the value is overwritten
- * as by secrets_fetch, and the copy is given. NULL: there is none, or out of memory.
+ * as by secrets_fetch, and the copy is given. NULL: it is not set, or out of memory.
  */
 char *secrets_getenv(const char *name);
 

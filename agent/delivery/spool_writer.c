@@ -225,27 +225,29 @@ static bool leaves_too_little(const struct spool_writer *writer, uint64_t size)
            left < writer->settings.min_free_bytes + size;
 }
 
-/* Makes room for a batch; the oldest go first. False: `err` says why there is none. */
+/* Makes room for a batch; the oldest go first. False: `err` says why there is no room. */
 static bool make_room(struct delivery *delivery, uint64_t size, struct err *err)
 {
     struct spool_writer *writer = delivery->writer;
 
     if (size > writer->settings.max_size_bytes) {
-        err_set(err, "%s: a batch of %" PRIu64 " KiB is more than spool_max_size allows in all",
+        err_set(err, "%s: a batch of %" PRIu64 " KiB is larger than spool_max_size: raise that",
                 writer->settings.path, size / KIB);
         return false;
     }
     (void)drop_too_old(delivery);
     while (is_spool_full(delivery, size)) {
         if (!drop_oldest_entry(delivery, &writer->stats.dropped_size, NULL)) {
-            err_set(err, "%s: is full, and nothing can be removed", writer->settings.path);
+            err_set(err, "%s: is full (spool_max_size), and nothing in it can be removed",
+                    writer->settings.path);
             return false;
         }
         (void)remove_files(delivery);
     }
     while (leaves_too_little(writer, size)) {
         if (!drop_oldest_entry(delivery, &writer->stats.dropped_free, NULL)) {
-            err_set(err, "%s: the disk has less than spool_min_free left", writer->settings.path);
+            err_set(err, "%s: the disk has less than spool_min_free left: free some space",
+                    writer->settings.path);
             return false;
         }
         (void)remove_files(delivery);

@@ -218,7 +218,7 @@ static void blame_owner(struct proc_reader *reader, pid_t pid, uint64_t owner, u
     note_blocker(&reader->blockers, pid);
     if (blocks == 1 || blocks == BLAMED_OWNERS_FREE)
         log_line(LOG_LEVEL_WARNING,
-                 "process %d blocks whoever reads its command line, environment or mounts; it is "
+                 "process %d blocks readers of its command line, environment or mounts; it is "
                  "not sampled for now%s",
                  (int)pid,
                  blocks == 1
@@ -281,7 +281,8 @@ static bool start_child(struct proc_reader *reader, uint64_t now_ns)
         reader->runs = child_process_start(&reader->child, reader->program, argv, now_ns, &err);
         if (!reader->runs) {
             reader->next_start_ns = now_ns + START_PAUSE_NS;
-            log_line(LOG_LEVEL_WARNING, "processes cannot be found for now: %s", err.text);
+            log_line(LOG_LEVEL_WARNING, "no processes can be found for now, trying again: %s",
+                     err.text);
         }
     }
     return reader->runs;
@@ -362,7 +363,7 @@ static enum proc_reader_rc ask_directory(struct proc_reader *reader, uint32_t ki
     *answer = reader->answer;
     if (blocked) {
         reader->next_directory_ns = clock_mono_ns() + DIRECTORY_PAUSE_NS;
-        log_line(LOG_LEVEL_WARNING, "the names of users cannot be had: no answer within 1 s; "
+        log_line(LOG_LEVEL_WARNING, "the names of users are unknown: no answer within 1 s; "
                                     "is the directory server (sssd, LDAP) up?");
     }
     return rc;

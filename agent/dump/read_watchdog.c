@@ -49,11 +49,12 @@ static void *watch(void *arg)
     (void)arg;
     while (!hangs())
         (void)nanosleep(&pause, NULL);
-    (void)fprintf(stderr,
-                  "pystrobe: process %d blocks whoever reads it: memory of it does not come (a "
-                  "file system or a debugger that does not answer); given up after %d s\n",
-                  (int)atomic_load_explicit(&stall.heartbeat.pid, memory_order_relaxed),
-                  (int)(STALLED_NS / NS_PER_S));
+    (void)fprintf(
+        stderr,
+        "pystrobe: process %d blocks its readers: its memory is on a file system, or has a "
+        "debugger, that does not answer; given up after %d s\n",
+        (int)atomic_load_explicit(&stall.heartbeat.pid, memory_order_relaxed),
+        (int)(STALLED_NS / NS_PER_S));
     if (stall.give_up)
         status = stall.give_up(stall.ctx);
     _exit(status); /* which ends the other thread, wherever it hangs */

@@ -229,7 +229,7 @@ static void look_at_profiler(struct state *s)
     s->look_ns = clock_mono_ns() + LOOK_NS;
     if (s->silent < SILENT_LOOKS || s->profiler == 0)
         return;
-    log_line(LOG_LEVEL_WARNING, "the profiler hangs");
+    log_line(LOG_LEVEL_WARNING, "the profiler hangs: it is killed, and the command runs on");
     (void)kill(s->profiler, SIGKILL);
     s->silent = 0;
 }

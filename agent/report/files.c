@@ -23,7 +23,7 @@ enum { SERVICE_SIZE = 256 };
 static bool add_report_path(struct report_files *files, const char *path, struct err *err)
 {
     if (files->count >= REPORT_FILES_MAX) {
-        err_set(err, "more than %d files", REPORT_FILES_MAX);
+        err_set(err, "more than %d files: choose some with --service or --since", REPORT_FILES_MAX);
         return false;
     }
     if (!ARRAY_RESERVE(files->paths, files->capacity, files->count + 1) ||

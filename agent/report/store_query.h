@@ -58,7 +58,7 @@ MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf
                                      struct err *err);
 
 /* The flame graph of their sum, with all values. `type`: the one that is shown first; fails if
- * there is none of that name. NULL: cpu, else wall, else the last. */
+ * the profiles have no value of that name. NULL: cpu, else wall, else the last. */
 MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
                                   struct buf *out, struct err *err);
 

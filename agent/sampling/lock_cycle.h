@@ -11,7 +11,7 @@
 /* Looks once in hang.after_ns, or in two seconds where that is shorter, and updates hang.cycle. */
 void lock_cycle_look(struct process *process, uint64_t now_ns);
 
-/* Hash of the waits that are part of a cycle; 0: there is none. *out_first: the index of one. */
+/* Hash of the waits that are part of a cycle; 0: no cycle. *out_first: the index of one of them. */
 MUST_CHECK uint64_t lock_cycle_find(const struct cpy_lock_wait *waits, size_t count,
                                     size_t *out_first);
 

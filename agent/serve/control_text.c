@@ -25,24 +25,25 @@ static bool read_burst(const char *text, struct control_request *out, struct err
     char *end;
 
     if (*text < '0' || *text > '9') {
-        err_set(err, "burst needs a rate, a duration and a target");
+        err_set(err, "burst needs HZ NANOSECONDS TARGET, and HZ is not a number: %.40s", text);
         return false;
     }
     out->rate_hz = strtod(text, &end);
     if (*end != ' ' || !(out->rate_hz >= 0.1 && out->rate_hz <= 1000)) {
-        err_set(err, "the rate must be from 0.1 to 1000 Hz");
+        err_set(err, "the rate is %g Hz; allowed: 0.1 to 1000 Hz, then a blank", out->rate_hz);
         return false;
     }
     text = end + 1;
     errno = 0;
     out->duration_ns = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (errno != 0 || *end != ' ' || out->duration_ns == 0 || out->duration_ns > BURST_MAX_NS) {
-        err_set(err, "the duration must be over 0 and at most a day");
+        err_set(err, "the duration must be over 0 and at most a day, in nanoseconds: %.40s", text);
         return false;
     }
     text = end + 1;
     if (!*text || strlen(text) >= sizeof(out->target)) {
-        err_set(err, "the target has no name, or too long a one");
+        err_set(err, "the name of the target has %zu bytes; allowed: 1 to %zu", strlen(text),
+                sizeof(out->target) - 1);
         return false;
     }
     (void)snprintf(out->target, sizeof(out->target), "%s", text);
@@ -54,7 +55,8 @@ bool control_text_read(const char *line, size_t size, struct control_request *ou
     char text[CONTROL_REQUEST_MAX];
 
     if (size >= sizeof(text) || memchr(line, '\0', size)) {
-        err_set(err, "the request is too long, or holds a NUL");
+        err_set(err, "the request has %zu bytes; allowed: up to %zu, without NUL", size,
+                sizeof(text) - 1);
         return false;
     }
     memcpy(text, line, size);
@@ -66,7 +68,8 @@ bool control_text_read(const char *line, size_t size, struct control_request *ou
         return true;
     if (strncmp(text, "burst ", 6) == 0)
         return read_burst(text + 6, out, err);
-    err_set(err, "this request is not known");
+    err_set(err, "the request '%.40s' is not status, status json, exporters, reload or burst",
+            text);
     return false;
 }
 

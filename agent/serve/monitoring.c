@@ -29,7 +29,8 @@ static bool open_control(struct monitoring *monitoring, const struct conf *conf,
     *out = control_open(path, &monitoring->share, MONITORING_SIGNAL, err);
     if (*out || conf->agent.control)
         return *out != NULL;
-    log_line(LOG_LEVEL_INFO, "no control socket, so no pystrobe status: %s", err->text);
+    log_line(LOG_LEVEL_INFO,
+             "no control socket, so pystrobe status, reload and burst do not work: %s", err->text);
     return true;
 }
 

@@ -53,7 +53,7 @@ static bool read_type(const struct web_words *words, char out[WEB_TYPE_SIZE], st
         (void)snprintf(out, WEB_TYPE_SIZE, "%s", text);
         return true;
     }
-    err_set(err, "type=%.40s: there is no such value", text);
+    err_set(err, "type=%.40s: is not the name of a value, such as cpu or wall", text);
     return false;
 }
 

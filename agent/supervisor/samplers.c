@@ -78,16 +78,17 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
         entry = assignments_quarantine(&f->assignments, assignment,
                                        &f->samplers[QUARANTINE_SAMPLER], now_ns);
     if (entry && entry->count == 1)
-        log_line(LOG_LEVEL_WARNING,
-                 "process %d %s the sampler that read it; it is sampled apart from all others from "
-                 "now on, and tried ever more rarely",
-                 (int)pid, failed ? "crashed" : "blocked");
+        log_line(
+            LOG_LEVEL_WARNING,
+            "process %d %s the sampler that read it; a separate sampler tries it again after 2 s, "
+            "8 s, and so on up to an hour",
+            (int)pid, failed ? "crashed" : "blocked");
     if (owner && entry && entry->count == 1)
         blame_owner_of(f, owner, pid, now_ns);
     if (owner && child_process_refuses(owner)) {
         log_line(LOG_LEVEL_WARNING,
-                 "samplers that process %d and others of its owner block do not end: none of them "
-                 "is sampled until they have",
+                 "samplers that process %d and others of its owner block do not end: no process of "
+                 "this owner is sampled until they do; is a file system (NFS, FUSE) hung?",
                  (int)pid);
         refuse_owner(f, owner, true, now_ns);
     }
@@ -317,7 +318,7 @@ static void check_sampler(struct supervisor *f, struct sampler_process *sampler,
     f->counts.silent += look == CHILD_PROCESS_SILENT;
     if (look == CHILD_PROCESS_SILENT)
         log_line(LOG_LEVEL_WARNING,
-                 "a sampler answered nothing for seconds: it is killed and started again");
+                 "a sampler did not answer for seconds: it is killed and started again");
     stop_lost_sampler(f, sampler, false, look == CHILD_PROCESS_BLOCKED);
 }
 

@@ -2,6 +2,7 @@
 """The agent end to end: live processes on one side, a receiver or a store on the other."""
 
 import os
+import subprocess
 import time
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import live
 import profiles
 from conftest import MACHINES
+from doctors import can_run
 from receiver import Receiver
 
 THREADS_BESIDE = 2  # of busy.py: the main one and the one that waits for the end of its input
@@ -201,6 +203,28 @@ def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
 
     assert done.returncode == 78
     assert "bad.ini:2" in done.stderr and "bad.ini:3" in done.stderr and "interval" in done.stderr
+
+
+@pytest.mark.parametrize("beside, warns", [("", True), ("sleep 60 &", False)])
+def test_alone_in_a_container_it_says_how_to_see_others(pystrobe, tmp_path, beside, warns):
+    words = ["unshare", "-pf", "--mount-proc", "--kill-child"]
+    can_run(words)
+    ini = tmp_path / "agent.ini"
+    ini.write_text("[agent]\ncontrol = %s/control\n[target all]\nexe = *\n[exporter s]\ntype = store\npath = %s/store\n"
+                   % (tmp_path, tmp_path))
+    words += ["sh", "-c", beside + ' exec "$@"', "-", pystrobe.path, "agent", "-c", str(ini)]
+
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=live.clean_environment())
+    try:
+        lines = [process.stderr.readline()]
+        while lines[-1] and "started: 1 target" not in lines[-1]:
+            lines.append(process.stderr.readline())
+    finally:
+        process.kill()
+        process.communicate(timeout=live.DEADLINE_S)
+
+    assert "started: 1 target" in lines[-1], lines
+    assert any("start it with --pid=host" in line for line in lines) == warns, lines
 
 
 def test_what_is_not_there_yet_is_waited_for(pystrobe, agent, start, tmp_path):

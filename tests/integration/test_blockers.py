@@ -111,7 +111,7 @@ def test_a_process_that_holds_its_mmap_lock_holds_nobody_up(scene, dead, nobodys
 
     one = scene()
     one.run.wait_for([one.pid])
-    one.run.wait_for_line("process %d blocks whoever reads its command line" % pid)
+    one.run.wait_for_line("process %d blocks readers of its command line" % pid)
     before = one.profiles()
     share = one.share_of_samples(10)
     live.wait_until(lambda: one.profiles() > before, "a profile")
@@ -135,7 +135,7 @@ def test_a_command_about_a_process_that_holds_its_mmap_lock_ends(pystrobe, dead,
     began = time.monotonic()
     done = pystrobe.run(*words, "--pid", pid)
     assert done.returncode == 69
-    assert done.stderr == "pystrobe: process %d cannot be read: whoever does waits for ever\n" % pid
+    assert done.stderr == "pystrobe: process %d cannot be read: it blocks readers of its command line\n" % pid
     assert time.monotonic() - began < 10
 
 

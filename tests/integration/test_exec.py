@@ -11,6 +11,7 @@ import pytest
 
 import live
 import profiles
+from doctors import NOBODY
 
 BUSY = """
 import os, subprocess, sys, time
@@ -47,6 +48,16 @@ def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(pystrobe
 
     assert exec_it(pystrobe, tmp_path, "/nowhere/at-all").returncode == 127
     assert exec_it(pystrobe, tmp_path, plain).returncode == 126
+
+
+def test_where_no_store_can_be_made_it_names_the_option(pystrobe, tmp_path):
+    (tmp_path / "home").write_text("a file, for all users")
+    words = NOBODY if os.getuid() == 0 else []
+
+    done = subprocess.run([*words, pystrobe.path, "exec", "--", "true"], cwd="/", stderr=subprocess.PIPE, text=True,
+                          env={"HOME": "%s/home" % tmp_path, "PATH": os.environ["PATH"]}, timeout=live.DEADLINE_S)
+
+    assert done.returncode == 0 and "--store DIR" in done.stderr
 
 
 def test_a_server_that_is_not_there_is_told_and_holds_up_the_end_for_two_seconds(pystrobe):

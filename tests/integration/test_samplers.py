@@ -156,7 +156,7 @@ def test_a_sampler_that_is_stopped_is_replaced(scene):
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
 
-    one.wait_line("a sampler answered nothing")
+    one.wait_line("a sampler did not answer")
     live.wait_until(lambda: one.samplers() and not set(one.samplers()) & set(stopped), "new samplers")
     one.wait_profile()
 
@@ -280,7 +280,7 @@ def test_commands_give_a_process_up_that_blocks_their_read(pystrobe, start, tmp_
 
     def blocks():
         done = pystrobe.run(*words, "--pid", said["pid"])
-        return done.returncode == 69 and "process %d blocks whoever reads it" % said["pid"] in done.stderr
+        return done.returncode == 69 and "process %d blocks its readers" % said["pid"] in done.stderr
 
     live.wait_until(blocks, "the command gives it up")  # it may be read before it begins to block
 

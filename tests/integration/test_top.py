@@ -196,7 +196,7 @@ def test_long_a_target_that_blocks_its_reader_leaves_the_terminal_free(pystrobe,
     assert terminal.read_status(status) == 69
     live.wait_until(lambda: screen.settings() == before, "the terminal is as it was")
     assert screen.flag("alternate_on") == "0"
-    screen.wait(lambda rows: any("blocks whoever reads it" in row for row in rows), "it says why")
+    screen.wait(lambda rows: any("blocks its readers" in row for row in rows), "it says why")
 
 
 def test_what_was_seen_stays_when_the_target_dies(pystrobe, busy, tty):

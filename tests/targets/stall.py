@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose memory blocks whoever reads it: `stall.py SECONDS [WORD...]`.
+"""A program whose memory blocks its readers: `stall.py SECONDS [WORD...]`.
 
 After so many seconds the page that has a thread's state is under a userfaultfd that nobody
 answers. Prints {"pid": ..} first, or {"skip": why}; ends with its standard input.
