@@ -168,7 +168,7 @@ def test_samplers_that_not_even_sigkill_ends_stay_few(scene, dead, nobodys):
     one = scene()
     one.run.wait_for([one.pid])
     pid = nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file%d"), "4", one.mark]).read_json()["pid"]
-    one.run.wait_for_line("none of them is sampled until they have")
+    one.run.wait_for_line("no process of this owner is sampled until they do")
 
     most, until = 0, time.monotonic() + 15
     before = one.profiles()
@@ -197,7 +197,7 @@ def test_the_end_waits_for_no_sampler_that_not_even_sigkill_ends(scene, dead, no
     one = scene()
     one.run.wait_for([one.pid])
     nobodys([*live.words_of_target("dead_frame.py"), str(files.path / "file%d"), "4", one.mark]).read_json()
-    one.run.wait_for_line("none of them is sampled until they have")
+    one.run.wait_for_line("no process of this owner is sampled until they do")
 
     began = time.monotonic()
     one.run.process.send_signal(signal.SIGTERM)

@@ -252,7 +252,7 @@ def test_without_a_terminal_it_says_what_to_do(pystrobe, busy):
     done = pystrobe.run("top", "--pid", busy.read_json()["pid"])
 
     assert done.returncode == 64 and not done.stdout
-    assert "-n 1" in done.stderr and "record" in done.stderr and "report" in done.stderr
+    assert "-N 1" in done.stderr and "record" in done.stderr and "report" in done.stderr
 
 
 def test_a_terminal_that_nobody_knows_is_refused(pystrobe, busy, tty):
