@@ -89,7 +89,7 @@ def put_script(python, script):
     outside = python["root"] + inner
     # By rename: a test beside this one may be starting the same script. Not if it is there: a file that is newer than
     # the process that runs it is told from others.
-    put = 'cmp -s "$1" "$2" || { install -m 644 "$1" "$2.$$" && mv -f "$2.$$" "$2"; }'
+    put = 'cmp -s "$1" "$2" || { install -D -m 644 "$1" "$2.$$" && mv -f "$2.$$" "$2"; }'
     subprocess.run(root_words() + ["sh", "-c", put, "put", source, outside], check=True)
     return inner
 
