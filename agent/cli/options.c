@@ -142,7 +142,7 @@ static void warn_of_exporter(const struct conf *conf, const struct exporter_sett
                  exporter->name);
     if (path && exporter->url && ends_in_path(exporter->url, path))
         log_line(LOG_LEVEL_WARNING,
-                 "exporter %s: url ends in /%s, which is put behind it: leave that out",
+                 "exporter %s: url ends in /%s, which pystrobe adds itself: remove that",
                  exporter->name, path);
     if (!exporter->type->is_pyroscope && !exporter_is_limited(exporter))
         return;

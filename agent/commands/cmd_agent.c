@@ -25,15 +25,14 @@
 static const char help[] =
     "Usage: pystrobe agent -c FILE [--dry-run]\n\n"
     "Finds the Python processes that the ini file's [target] sections name, samples\n"
-    "them, and ships a profile of each service at the end of each interval. SIGTERM\n"
-    "or SIGINT ships what is there and ends it.\n\n"
+    "them, and sends a profile of each service at the end of each interval. SIGTERM\n"
+    "or SIGINT sends the last profiles and ends it.\n\n"
     "  -c, --config FILE  the ini file, see pystrobe.ini(5); pystrobe config\n"
     "                     --sample prints one\n"
-    "      --dry-run      print which processes would be sampled now, as what\n"
-    "                     service and with which labels, and why not the others;\n"
-    "                     send and keep nothing\n"
+    "      --dry-run      print the processes that would be sampled now, with service\n"
+    "                     and labels, and why others would not; send and keep nothing\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
-    "                     go before log_level and log_format of the ini file\n"
+    "                     override log_level and log_format of the ini file\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
     "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
@@ -93,7 +92,8 @@ static void start_burst(struct run *run, const struct control_request *request)
     burst.rate_hz = request->rate_hz;
     count = supervisor_burst(run->supervisor, &burst, request->duration_ns);
     if (count == SIZE_MAX) {
-        control_done(run->monitoring.control, false, "there are too many bursts already");
+        control_done(run->monitoring.control, false,
+                     "there are too many bursts already: wait for one to end");
         return;
     }
     log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu %s now", request->target,

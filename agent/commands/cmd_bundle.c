@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_bundle.c - `pystrobe bundle`: what somebody who is to help has to know, as one text. */
+/* cmd_bundle.c - `pystrobe bundle`: one text with the data for a request for help. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,14 +13,13 @@
 
 static const char help[] =
     "Usage: pystrobe bundle [-c FILE] [-o FILE] [--socket PATH]\n\n"
-    "Writes what somebody who is to help has to know: the version, the settings with\n"
-    "where each came from, what the doctor finds, the agent's status and its last\n"
-    "log lines, what waits in the spool, the kernel and the limits. It is a text, to\n"
-    "be read before it is sent: no secrets are in it, but names of programs,\n"
-    "services, hosts and files are.\n\n"
+    "Writes one text for a request for help: the version, the settings and their\n"
+    "sources, the findings of doctor, the agent's status and last log lines, the\n"
+    "contents of the spool, the kernel and the limits. Read it before you send it:\n"
+    "it has no secrets, but names of programs, services, hosts and files.\n\n"
     "  -c, --config FILE  default: /etc/pystrobe/pystrobe.ini\n"
     "  -o, --output FILE  a new file; default: the standard output\n"
-    "      --socket PATH  where the agent listens; default: as of pystrobe status\n"
+    "      --socket PATH  where the agent listens; default: that of pystrobe status\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
     "  pystrobe bundle -o pystrobe-bundle.txt\n";

@@ -13,16 +13,15 @@
 
 static const char help[] =
     "Usage: pystrobe check [-c FILE] [--servers | --no-environment]\n\n"
-    "Reads an ini file with its drop-ins and PYSTROBE_... variables, and tries\n"
-    "whether its exporters can be made: addresses, certificates, secrets. It makes\n"
-    "nothing, and connects to nothing without --servers. Prints every mistake.\n"
+    "Prints every mistake in an ini file, its drop-ins and PYSTROBE_... variables,\n"
+    "and tests whether its exporters could be opened: addresses, certificates,\n"
+    "secrets. Creates nothing, and connects to nothing without --servers.\n"
     "Exit status: 0: no mistake; 78: a mistake; 1: a file is missing or cannot be\n"
     "used, or a server does not answer as it should.\n\n"
     "  -c, --config FILE     default: /etc/pystrobe/pystrobe.ini\n"
-    "      --servers         send each exporter's server an empty profile by the way\n"
-    "                        that the agent takes, and tell what it answers\n"
-    "      --no-environment  the file alone: neither variables nor the files that it\n"
-    "                        names\n"
+    "      --servers         send an empty profile to the server of each exporter, as\n"
+    "                        the agent would, and print the answer\n"
+    "      --no-environment  ignore variables and the files that the ini file names\n"
     "  -h, --help            this text\n\n"
     "Example:\n"
     "  pystrobe check -c pystrobe.ini && systemctl reload pystrobe\n";

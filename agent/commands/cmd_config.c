@@ -13,11 +13,11 @@ enum { OUTPUT_MAX = 16 << 20 };
 
 static const char help[] =
     "Usage: pystrobe config [-c FILE] [--sample]\n\n"
-    "Prints the settings in effect as an ini file. Each line says where it came\n"
-    "from: FILE:LINE, a variable of the environment (PYSTROBE_AGENT_RATE and the\n"
-    "like), or the default. Files of the folder conf.d beside FILE are read after\n"
-    "it. Secrets show as ***. Without -c: defaults and environment. A FILE with\n"
-    "mistakes gives a list of all of them, and exit status 78.\n\n"
+    "Prints the settings in effect as an ini file. Each line names its source:\n"
+    "FILE:LINE, an environment variable such as PYSTROBE_AGENT_RATE, or the default.\n"
+    "Files of the folder conf.d beside FILE are read after it. Secrets are shown as\n"
+    "***. Without -c: defaults and environment. If FILE has mistakes, prints all of\n"
+    "them and exits with 78.\n\n"
     "  -c, --config FILE  the ini file, see pystrobe.ini(5)\n"
     "      --sample       print a sample ini file: every section and key, explained\n"
     "  -h, --help         this text\n\n"

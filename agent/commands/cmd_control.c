@@ -10,9 +10,9 @@
 
 static const char status_help[] =
     "Usage: pystrobe status [--json] [--socket PATH]\n\n"
-    "Prints what the agent that runs knows of itself: targets, samples and what was\n"
-    "lost of them, profiles, exporters, and what was promised and used.\n\n"
-    "  -j, --json         as one JSON object\n"
+    "Prints the state of the running agent: targets, samples and losses, profiles,\n"
+    "exporters, and its use of CPU and memory with the limits.\n\n"
+    "  -j, --json         print one JSON object\n"
     "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
@@ -20,16 +20,16 @@ static const char status_help[] =
 
 static const char reload_help[] =
     "Usage: pystrobe reload [--socket PATH]\n\n"
-    "Has the agent that runs read its ini file anew. If the file has a mistake, all\n"
-    "stays as it was.\n\n"
+    "Makes the running agent read its ini file again. If the file has a mistake,\n"
+    "nothing changes.\n\n"
     "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
-    "  pystrobe config -c /etc/pystrobe/pystrobe.ini && pystrobe reload\n";
+    "  pystrobe check && pystrobe reload\n";
 
 static const char burst_help[] =
     "Usage: pystrobe burst [-r RATE] [-d TIME] [--socket PATH] TARGET\n\n"
-    "Has the agent that runs sample a target more often for a while. TARGET is a\n"
+    "Makes the running agent sample a target more often for a while. TARGET is a\n"
     "process id, or the name of a service or of a [target] section.\n\n"
     "  -r, --rate RATE      samples a second; default 200Hz\n"
     "  -d, --duration TIME  how long; default 60s, up to a day\n"

@@ -15,7 +15,7 @@
 static const char help[] =
     "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
     "Prints the Python stacks of the threads of a process as they are now, the most\n"
-    "recent call first. The main thread is first; threads with one stack share it.\n\n"
+    "recent call first. The main thread is first; equal stacks are printed once.\n\n"
     "  -p, --pid PID          the process\n"
     "      --source           show source lines\n"
     "  -l, --long             each thread by itself, with source lines\n"

@@ -171,7 +171,9 @@ static const struct spool_item *find_spool_item(const struct spool_list *list, u
         if (list->items[i].name.number == number)
             return &list->items[i];
     }
-    (void)fprintf(stderr, "pystrobe: there is no profile %" PRIx64 "\n", number);
+    (void)fprintf(stderr,
+                  "pystrobe: there is no profile %" PRIx64 "; pystrobe spool ls lists them\n",
+                  number);
     return NULL;
 }
 

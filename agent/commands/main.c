@@ -13,20 +13,20 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"agent", cmd_agent, "sample the processes that an ini file names, and ship profiles"},
-    {"exec", cmd_exec, "run a command and profile it as long as it lives"},
+    {"agent", cmd_agent, "sample the processes that an ini file names, and send profiles"},
+    {"exec", cmd_exec, "run a command and profile it for as long as it lives"},
     {"record", cmd_record, "profile a process or a command into a file"},
     {"top", cmd_top, "show live where a process spends its time"},
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
     {"report", cmd_report, "show pprof files as tables, flame graphs and in other formats"},
-    {"status", cmd_status, "print what the agent that runs knows of itself"},
-    {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
-    {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},
-    {"doctor", cmd_doctor, "try what pystrobe needs, and tell what stops it"},
+    {"status", cmd_status, "print the state of the running agent"},
+    {"reload", cmd_reload, "make the running agent read its ini file again"},
+    {"burst", cmd_burst, "make the running agent sample a target more often for a while"},
+    {"doctor", cmd_doctor, "test what pystrobe needs, and print causes and remedies"},
     {"check", cmd_check, "print every mistake in an ini file"},
-    {"config", cmd_config, "print the settings that an ini file comes to"},
+    {"config", cmd_config, "print the settings in effect, each with its source"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
-    {"bundle", cmd_bundle, "write what somebody who is to help has to know, as one text"},
+    {"bundle", cmd_bundle, "write one text for a request for help"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
     {"reader", cmd_reader, NULL},   /* and this */
     {"browse", cmd_browse, NULL},
@@ -36,15 +36,14 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_command_list(FILE *to)
 {
-    (void)fputs(
-        "Usage: pystrobe COMMAND [OPTIONS]\n\n"
-        "Profiles running Python programs from outside, without changing or stopping them.\n\n"
-        "Commands:\n",
-        to);
+    (void)fputs("Usage: pystrobe COMMAND [OPTIONS]\n\n"
+                "Profiles running Python programs from outside; neither changes nor stops them.\n\n"
+                "Commands:\n",
+                to);
     for (size_t i = 0; i < COMMANDS && commands[i].help; i++)
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n  --help     this text; pystrobe help COMMAND for a command's options\n"
-                "  --version  which pystrobe this is; with --json as one JSON object\n\n"
+                "  --version  version and libraries; with --json as one JSON object\n\n"
                 "Example:\n"
                 "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n",
                 to);

@@ -103,7 +103,7 @@ def test_a_url_that_has_the_path_of_the_protocol_is_told_and_no_mistake(pystrobe
         return done.stderr
 
     for end in ("", "/"):
-        assert "exporter x: url ends in /%s, which is put behind it: leave that out" % path in check(
+        assert "exporter x: url ends in /%s, which pystrobe adds itself: remove that" % path in check(
             "http://127.0.0.1:1/base/%s%s" % (path, end))
     assert check("http://127.0.0.1:1/my" + path) == check("http://127.0.0.1:1/%s/base" % path) == ""
 
