@@ -32,6 +32,7 @@ static void fall_asleep(struct fake_process *f, cpy_addr thread)
     sched_idle->fd = schedstat(sched_idle->fd, 7);
     sched_idle->turns = 7;
     sched_idle->asleep = sched_idle->read = true;
+    sched_idle->lately = SCHED_IDLE_LATELY;
 }
 
 static void knows_whether_a_thread_that_it_does_not_read_has_the_gil(void **state)
