@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu_account.h - whether threads that were not asked can have used CPU time.
+ * cpu_account.h - tells whether a thread that was not asked may have used CPU time. A thread is
+ * asked in a sample if its schedstat file, which contains its CPU time, is read in that sample.
  *
- * A process's CPU clock advances by what all its threads use. Where it has advanced no further than
- * the threads that were asked, no other thread has run, and none has to be asked: that costs a
- * system call for each, and most threads of most programs wait. All are asked once a second in any
- * case. What a sample says of a thread's stack does not depend on it: which threads ran Python is
- * known from the GIL, or each thread's state is read.
+ * The CPU clock of a process advances by the CPU time of all its threads. If it has advanced no
+ * further than the CPU times of the threads that were asked, no other thread has run, so the others
+ * need not be asked. That saves a system call for each of them, and most threads of most programs
+ * wait. All are asked once a second in any case. The stacks in a sample do not depend on the
+ * answer: the GIL tells which threads ran Python, or the state of each thread is read.
  *
- * Shape: cpy_note_cpu before a sample; cpu_account_add for each thread that was asked;
- *        cpu_account_is_open, and if so cpu_account_add for the others, and cpu_account_close.
+ * Shape: cpy_note_cpu calls cpu_account_begin before a sample. In the sample, sample.c calls
+ *        cpu_account_add for each thread that was asked. If cpu_account_is_open returns true, it
+ *        asks and adds the other threads, too, and calls cpu_account_close. If the sample reads all
+ *        stacks, gil_skip.c asks the threads that ran lately before that, and calls
+ *        cpu_account_is_open then; sample.c adds these threads later.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -17,30 +21,40 @@
 #include "unwind/stack/thread_cache.h"
 
 /*
- * Cache: that threads have slept since they were asked
- * Key:   CPU time of the process, and of its threads
- * Ends:  when the process has used more than the threads that were asked; after a second
+ * The account of one process, kept from sample to sample. All fields are 0 at first.
+ *
+ * Cache: the fact that threads have slept since they were asked
+ * Key:   the CPU time of the process, and of its threads
+ * Ends:  when the process has used more CPU time than the threads that were asked, or after a
+ *        second
  * Test:  tests/unit/unwind/test_cpu_account.c: opens_when_another_thread_has_used_cpu_time
  */
 struct cpu_account {
     uint64_t process_ns; /* CPU time of the process before this sample; 0: not known */
     uint64_t now_ns;     /* time of the sample, by a clock that does not stop */
-    uint64_t closed_process_ns, closed_ns; /* both when all threads had been asked */
-    uint64_t explained_ns; /* CPU time that threads which were asked have used since */
-    unsigned running;      /* of those that this sample has asked and added */
+    uint64_t closed_process_ns, closed_ns; /* process_ns and now_ns at the last close; 0: none */
+    uint64_t explained_ns; /* CPU time that the added threads have used since the last close */
+    unsigned running;      /* how many threads added in this sample run or wait for a CPU */
 };
 
-/* The process has used so much CPU time, at `now_ns`. 0: not known. */
+/* Begins a sample: at `now_ns`, the process had used `process_ns` of CPU time; 0: not known. */
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns);
 
-/* A thread was asked. `running`: it is on a CPU. */
+/* Adds a thread that was asked: sched_idle.cpu_ns is its CPU time now, counted_ns that when it was
+ * added last (0: never). Sets counted_ns and used_cpu. `running`: it runs or waits for a CPU. */
 void cpu_account_add(struct cpu_account *account, struct cached *thread, bool running);
 
-/* True if a thread that was not asked may have used CPU time, or that is not known. `used_ns`: what
- * threads which were asked have used, and are not added yet; `running` of them. */
+/*
+ * True if a thread that was not asked may have used CPU time, or if that is not known.
+ *
+ * `used_ns` is the CPU time used by threads that were asked, but not added yet. `running` is how
+ * many of these ran or waited for a CPU in the sample before. For each running thread, 10 ms are
+ * tolerated: the kernel updates its schedstat only at ticks, but the process's clock at each read.
+ */
 bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running);
 
-/* All threads were asked. */
+/* Closes the account, because all threads were asked and added: the next cpu_account_is_open counts
+ * from this sample on. */
 void cpu_account_close(struct cpu_account *account);
 
 #endif

@@ -4,10 +4,10 @@
  * --target, or those of a COMMAND that pystrobe starts. Finds out the name of their service, under
  * which their profile is kept, and when the processes have ended.
  *
- * Shape:   The caller sets the first group of fields, then calls target_selection_fits and
- *          target_selection_begin. The engine calls target_selection_choose for each process that
- *          it finds, the caller calls target_selection_is_over now and then. Last:
- *          target_selection_finish.
+ * Shape:   The caller sets the first group of fields, then calls target_selection_fits,
+ *          target_selection_begin and, if there is a COMMAND, command_start. The engine calls
+ *          target_selection_choose for each process that it finds, the caller calls
+ *          target_selection_is_over now and then. Last: target_selection_finish.
  * Threads: one.
  */
 #ifndef AGENT_CLI_TARGET_SELECTION_H
@@ -27,17 +27,21 @@ struct likely_descendant {
     char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
 };
 
+/* All fields must be 0 or NULL at first. */
 struct target_selection {
     /* The caller sets these fields. Of pid, target and command exactly one is set; the other two
      * are 0 or NULL. All pointers are borrowed until target_selection_finish. */
-    pid_t pid;                     /* --pid: sample this process */
-    bool children;                 /* --children: sample all descendants of `pid`, too */
-    const char *target;            /* --target: exact name of a service, or path of its script */
-    char **command;                /* COMMAND and its arguments, NULL after the last */
-    struct proc_reader *reader;    /* reads /proc with a time limit; NULL: read without one */
-    struct target_profile profile; /* how to sample; target_selection_begin sets profile.service */
+    pid_t pid;                  /* --pid: sample this process */
+    bool children;              /* --children: sample all descendants of `pid`, too */
+    const char *target;         /* --target: exact name of a service, or path of its script */
+    char **command;             /* COMMAND and its arguments, NULL after the last */
+    struct proc_reader *reader; /* reads /proc with a time limit; NULL: read without one */
+    /* How to sample; target_selection_begin sets profile.service. Contains no pointers, so copies
+     * stay valid. */
+    struct target_profile profile;
 
-    /* The running `command`. The caller sets this field with command_start. */
+    /* The running `command`. The caller sets this field with command_start, between
+     * target_selection_begin and the first target_selection_is_over. */
     struct command child;
 
     /* The functions below set these. */
@@ -46,8 +50,8 @@ struct target_selection {
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
-    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process was being sampled.
-     * Until it finds one, the time when the recording began; before its first call, 0. */
+    /* CLOCK_MONOTONIC: the last call of target_selection_is_over that found a process under
+     * sampling; if none has found one, its `start_ns`. 0 before the first call. */
     uint64_t last_sample_ns;
 };
 
@@ -69,9 +73,10 @@ MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_
  * Tells whether the recording is over. `start_ns` is when it began (CLOCK_MONOTONIC).
  *
  * With `command`: true when the command has ended.
- * With `target`, or with `pid` and `children`: true when no process has been under sampling for
- * more than one second. (A process that sleeps is under sampling, too.)
- * With `pid` alone: true in the same case, or as soon as the process has ended.
+ * With `target`, or with `pid` and `children`: true when for more than one second no process was
+ * under sampling. (A process that sleeps is under sampling, too.)
+ * With `pid` alone: true when for more than one second the process was not under sampling, or when
+ * it has ended.
  */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);

@@ -57,7 +57,9 @@ struct export_worker {
 
     /* Guarded by the lock. */
     struct export_queue queue;
-    pthread_cond_t changed;      /* signalled when the queue or the mode has changed */
+    /* Signalled when the queue or the mode has changed. The caller of export_worker_new initialises
+     * it; export_worker_free destroys it, even if it could not be initialised. */
+    pthread_cond_t changed;
     bool ended;                  /* the thread has ended */
     struct delivery_stats stats; /* its counters; export_worker_stats computes the other fields */
     uint64_t put;                /* profiles queued so far */
@@ -74,7 +76,8 @@ struct gathering {
 
 /* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* owned by the worker's queue; owned here if entry->dropped */
+    struct export_entry *entry;   /* owned by the worker's queue until entry->dropped is set, then
+                                     by this struct */
     struct export_worker *worker; /* borrowed */
 };
 
@@ -84,8 +87,10 @@ struct spool_writer {
     pthread_t thread;
     bool started; /* `thread` was started */
 
-    /* Only the spool's thread sets these. */
-    struct spool *spool;   /* owned; NULL: not opened yet. Workers read batches from it */
+    /* After spool_writer_start, only the spool's thread sets these. Workers use `spool` without the
+     * lock, but only for entries that have a file. These exist only once `spool` is set, and it
+     * never changes after that. */
+    struct spool *spool;   /* owned; NULL: not opened yet */
     uint64_t next_open_ns; /* by delivery_now: when to try again to open the spool */
     struct spool_log log;  /* what the log already says of the spool */
 
@@ -159,9 +164,9 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
  * entry; the spool's thread frees the entry later. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
-/* Frees the in-memory copy of an entry's batch, if the entry's file holds exactly the same batch
- * (and not a larger one, of which the batch is a part). Does nothing while the batch is being sent
- * or waits to be written. */
+/* Frees the in-memory copy of an entry's batch, if the entry's file holds just this batch, not a
+ * larger one of which it is a part. Does nothing while the batch is being sent or waits to be
+ * written. */
 void delivery_entry_unload(struct export_entry *entry);
 
 /* Queues an entry of `worker` for the spool's thread to write to disk. If out of memory, counts the
@@ -194,19 +199,20 @@ void export_worker_add(struct export_worker *worker, struct export_entry *entry)
 /* Sets all of *out: the counters, and what the queue holds now. The caller holds the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
 
-/* Frees the worker with its queue, and closes its exporter. All threads must have ended. To be
- * called before spool_writer_free. */
+/* Frees the worker with its queue, and closes its exporter. No thread may run any more. `changed`
+ * need not be initialised. To be called before spool_writer_free. */
 void export_worker_free(struct export_worker *worker);
 
 /* spool_writer.c */
 
 /*
  * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
- * thread tries again later. The caller then initialises `changed` and `log`.
+ * thread tries again later. The caller then initialises `changed` and `log`; spool_writer_free
+ * destroys `changed`, even if it was not initialised.
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: out of memory, for which `err` is unchanged; or another agent owns the spool, as
- *         `err` says. The second is no error if settings->held.
+ * Errors: false: out of memory (`err` is unchanged, so the caller sets it before); or, unless
+ *         settings->held, another agent owns the spool (`err` says so).
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);

@@ -6,23 +6,25 @@
  * Shape:   spool_open. spool_list finds the batches of an earlier run, spool_write stores a new
  *          batch. To deliver a batch, the caller calls spool_take, sends the batch, calls
  *          spool_remove if the server has taken it, and spool_let_go. At the end spool_close.
- * Threads: only one thread may call spool_write, spool_list and spool_unlock, because spool_list
- *          removes files that are still being written. spool_close may be called when no thread
- *          uses the spool any more. All other functions may be called from any thread.
+ * Threads: spool_write, spool_list and spool_unlock must all be called from the same thread:
+ *          spool_list may remove a temporary file that another thread's spool_write has just made.
+ *          spool_close may be called when no thread uses the spool any more. All other functions
+ *          may be called from any thread.
  *
- * A file is named 0123456789abcdef-EXPORTER.batch: a number, which is greater than those of all
- * files before it, and the name of the exporter that has to deliver the batch. batch.h describes
- * the content. If a batch could not be sent as a whole, parts of it are written as batches of their
- * own, named 0123456789abcdef+WHOLE-EXPORTER.batch; WHOLE is the number of the file with the whole
- * batch. A crash may leave both the whole batch and its parts; spool_list then removes the parts.
+ * A file is named 0123456789abcdef-EXPORTER.batch: a number, for which the caller takes one greater
+ * than those of all files before, and the name of the exporter that has to deliver the batch.
+ * batch.h describes the content. If a batch could not be sent as a whole, parts of it are written
+ * as batches of their own, named 0123456789abcdef+WHOLE-EXPORTER.batch; WHOLE is the number of the
+ * file with the whole batch. A crash may leave both the whole batch and its parts; spool_list then
+ * removes the parts.
  *
  * The directory also contains:
  *
  *   spool.lock  a file that the agent which owns the spool keeps locked; contains the agent's pid,
  *               which error messages name
  *
- *   lock/       an empty directory in the place of the lock file of older versions of pystrobe
- *               (spool_v1.h); because of it they refuse to use the spool
+ *   lock/       an empty directory. Older versions of pystrobe (spool_v1.h) lock a file of this
+ *               name; because this is a directory, they refuse to use the spool
  *
  *   bad/        the newest SPOOL_BAD_MAX files that had the name of a batch but were none, such as
  *               a link, a fifo, or a file with other content
@@ -34,7 +36,7 @@
 
 #include "exporters/batch.h"
 
-/* Every outcome: enum name, text. The text continues a sentence about a batch or the spool. */
+/* Every outcome: enum name, text. Most texts complete a sentence about a batch or the spool. */
 #define SPOOL_OUTCOMES(X)                                \
     X(OK, "done")                                        \
     X(CORRUPT, "is no whole batch")                      \
@@ -113,9 +115,10 @@ void spool_unlock(struct spool *spool);
 int spool_directory(const struct spool *spool);
 
 /*
- * Lists up to SPOOL_LIST_MAX batches. Leaves out each part whose whole batch is there, too. If the
- * spool is our own, also removes such parts and the unfinished files that a crash has left, and
- * moves files that are no batches to bad/.
+ * Lists up to SPOOL_LIST_MAX batches. If there are more, it is arbitrary which of them are listed,
+ * and the result does not tell. Leaves out each part whose whole batch is listed, too. If the spool
+ * is our own, also removes such parts and the unfinished files that a crash has left, and moves
+ * files that are no batches to bad/.
  *
  * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
  * Errors: SPOOL_FAILED, SPOOL_NOMEM.
@@ -131,7 +134,8 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
                                          struct batch_head *out, struct err *err);
 
 /*
- * Writes a batch to a file and waits until the file is safe on disk.
+ * Writes a batch to a file and waits until the file is safe on disk. Replaces a file of that name.
+ * To be called only if the spool is our own; that is not checked.
  *
  * Gives:  *out_size, the bytes that the file takes on disk.
  * Errors: SPOOL_FAILED: no file is left.
@@ -160,7 +164,8 @@ MUST_CHECK enum spool_rc spool_remove(struct spool *spool, const struct spool_na
                                       struct err *err);
 
 /* Moves a file to bad/, or removes it if it takes more than SPOOL_BAD_BYTES on disk. If bad/ is
- * full, removes its oldest file first. If the move fails, the file stays where it is. */
+ * full, removes its oldest file first. If the move fails, the file stays where it is. Works without
+ * `own`, too. */
 void spool_set_aside(struct spool *spool, const char *file_name);
 
 /* Waits until all removals are safe on disk. Errors: SPOOL_FAILED. */

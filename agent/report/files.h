@@ -17,17 +17,19 @@
 
 enum { REPORT_FILES_MAX = 200000 }; /* more files are an error */
 
-/* Sorted paths of files. The caller sets all fields to 0 before the first use, and calls
- * report_files_finish at the end. */
+/* Paths of files. After each successful call of a function below, all are sorted by the whole path,
+ * and thus those of one service by time. The caller sets all fields to 0 before the first use, and
+ * calls report_files_finish at the end. */
 struct report_files {
     char **paths; /* owned: the array and each path */
     size_t count;
     size_t capacity;
     size_t unreadable; /* folders that could not be read */
-    bool names_owner;  /* report_files_of_store sets it: an error text also says who owns the folder
-                          that could not be read, and what to do */
-    /* The functions below set both. File names that sort before `since` are too old; the name
-     * `until` and those that sort after it are too new. "": there is no such limit. */
+    bool names_owner;  /* set by report_files_of_store; if true, an error text also says who owns
+                          the folder that could not be read, and what to do */
+    /* report_files_of_range sets both, report_files_of_store only `since`. File names that sort
+     * before `since` are too old; the name `until` and those that sort after it are too new. "":
+     * there is no such limit. */
     char since[STORE_FILE_SIZE], until[STORE_FILE_SIZE];
 };
 
@@ -58,8 +60,8 @@ MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int
 void report_files_finish(struct report_files *files);
 
 /*
- * Appends the content of a regular file to `out`, up to the maximum of `out`. Fills in *info as
- * fstat(2) does; `info` may be NULL.
+ * Appends the content of a regular file to `out`. It is an error if `out` would exceed its maximum.
+ * Fills in *info as fstat(2) does; `info` may be NULL.
  *
  * Errors: false: `err` says why, without the path, and errno is ENOENT only if there is no such
  *         file. `out` may have grown.

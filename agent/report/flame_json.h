@@ -8,11 +8,12 @@
 
 /*
  * Appends the flame graph of view->profile to `out`: the members that format_flame_data writes,
- * with at most `nodes_max` nodes, then the member "labels", which lists the text labels of the
- * samples. The caller writes the braces of the JSON object around these members.
+ * with at most `nodes_max` nodes, then the member "labels": an array of arrays [KEY, TEXT], one for
+ * each different text label of the samples, 100 at most. The caller writes the braces of the JSON
+ * object around these members.
  *
- * The caller sets all fields of `view` but stacks and made_by. This function sets these two, and
- * sets stacks to NULL again before it returns.
+ * The caller sets all fields of `view` but stacks and made_by. This function sets both, and
+ * sets stacks to NULL again before it returns; made_by, a static string, stays set.
  *
  * Errors: PPROF_NOMEM; PPROF_FULL: `out` would exceed its maximum. `out` may then hold a part.
  */
