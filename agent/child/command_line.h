@@ -19,7 +19,7 @@
  * Gives: false only if the read took longer than one second, because the process blocks readers.
  *        True in all other cases, also if the process has no command line or has ended, or if the
  *        pipe or the child could not be made.
- * Cost:  forks a child to read, and kills it after one second.
+ * Cost:  forks a child to read, and kills it if it has not ended after one second.
  */
 bool command_line_read(pid_t pid, char out[PROC_COMMAND_MAX]);
 

@@ -13,7 +13,7 @@
 
 /*
  * Confines the calling process, which reads targets:
- * - makes the kernel kill the calling process when the thread that started the process ends;
+ * - makes the kernel kill the calling process when the thread that started it ends;
  * - sets PR_SET_NO_NEW_PRIVS;
  * - drops all capabilities that reading targets does not need. If the process lacks
  *   CAP_SYS_PTRACE, it keeps all its capabilities, because the kernel then lets it read a target
@@ -28,10 +28,11 @@ MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
  * Confines the calling process, which reads stored profiles and no targets: does what confine does,
- * but always drops all capabilities except CAP_DAC_READ_SEARCH. It does not notice a parent that
- * has ended before the call.
+ * but always drops all capabilities except CAP_DAC_READ_SEARCH. This function does not notice a
+ * parent that has ended before the call.
  *
- * Errors: false: the kernel refuses a step; some steps may be done then.
+ * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit, or
+ *         to execute the program again.
  */
 MUST_CHECK bool confine_to_files(void);
 

@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Bytes of `out`. Sent bytes are removed only when they are half of `out`, so 4 MiB of unsent
-     * bytes always fit. */
+    /* Bytes of `out`. Sent bytes stay in `out` until they make up at least half of its content, so
+     * at least 4 MiB are left for unsent bytes. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 

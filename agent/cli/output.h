@@ -51,7 +51,7 @@ bool output_drain(void *output, struct buf *bytes);
  * if output_add was never called.
  *
  * Errors: false: an output_add or this call could not write; `err` says why. A file that was at
- *         `path` before is unchanged. Without `whole` the result is true if all writes worked.
+ *         `path` before is unchanged. Without `whole`, failures of output_add also give false.
  */
 MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 

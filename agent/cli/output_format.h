@@ -11,8 +11,8 @@
 /*
  * Chooses the format by its `name`, the argument of -f. If `name` is NULL, chooses by the output:
  * - For a file, the ending of `path` decides.
- * - For the standard output (`path` is NULL or "-"), a pipe or a device, the format is `usual`,
- *   which may be NULL. (`report` passes NULL, and prints a table if *out is NULL.)
+ * - If `path` is NULL or "-" (the standard output), or names a pipe or a device, the format is
+ *   `usual`, which may be NULL. (`report` passes NULL, and prints a table if *out is NULL.)
  *
  * Gives:  *out, a static format; unchanged on failure.
  * Errors: false, with a message on stderr: no format has this name, no format has files that end

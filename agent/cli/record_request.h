@@ -28,7 +28,7 @@ struct record_request {
     const char *output;      /* path of the file; "-": the standard output; never NULL */
     const char *format_name; /* argument of -f; NULL: not given */
     bool each;               /* `output` contains RECORD_EACH: one file is written per process */
-    const struct format *format; /* static, never NULL: see output_format_choose */
+    const struct format *format; /* static, not NULL after success: see output_format_choose */
     /* --mode: what the profile measures (wall time, CPU time ...), each at most once; viewers show
      * modes[0] first. */
     enum service_value modes[VALUES];

@@ -38,8 +38,8 @@ void record_text_progress(const struct record_text *text, const struct service *
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /*
- * Appends a line that says which samples the time line of the file at `path` lacks. Appends nothing
- * if it has all.
+ * Appends one line about the samples that `timeline` had no room for. Appends nothing if it has
+ * all. `path`, the file that contains the timeline, is only named in the text.
  */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 

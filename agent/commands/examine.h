@@ -29,9 +29,9 @@ void examine_process(struct findings *out, pid_t pid);
 
 /*
  * Checks the directories of the spool and of exporters that the settings name: owner, mode and free
- * space. Also writes a file there, and removes it. If a directory is missing, the nearest existing
- * one above it is checked instead. Then checks whether the Unix sockets that the settings name
- * could be made. Makes no directory and no socket.
+ * space. Also writes a file into each of them, and removes it. If a directory is missing, checks
+ * the free space of the nearest existing one above it, and writes the file there. Then checks
+ * whether the Unix sockets that the settings name could be made. Makes no directory and no socket.
  */
 void examine_places(struct findings *out, const struct conf *conf);
 

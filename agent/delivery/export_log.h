@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export_log.h - logs how an exporter and the spool are doing, at most one line of each kind per
- * minute.
+ * minute. Only export_log_say and export_log_behind have no such limit.
  *
- * Shape:   export_log_init, then export_log_result after each push (a try to send a batch);
- *          spool_log_init, then spool_log_tell after each use of the disk.
+ * Shape:   export_log_init, then export_log_result and export_log_behind after each push (a try to
+ *          send a batch); spool_log_init, then spool_log_tell after each use of the disk.
  * Threads: each struct belongs to one thread at a time.
  */
 #ifndef AGENT_DELIVERY_EXPORT_LOG_H
@@ -38,7 +38,7 @@ struct export_log {
 /* How many profiles are queued and sent per second, measured over periods of at least a minute. */
 struct export_rates {
     uint64_t since_ns;  /* start of the current period; 0: none has begun */
-    uint64_t put, sent; /* the counters at that time */
+    uint64_t put, sent; /* the counters at since_ns */
     double in_rate;     /* profiles queued per second in the last complete period */
     double out_rate;    /* profiles sent per second in the same period */
     bool known;         /* a period is complete, so the rates are valid */

@@ -53,14 +53,14 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets each field of `settings` that has no value yet from its variable. Three have a condition:
+ * Sets from its variable each field of `settings` that has no value yet. Three have a condition:
  * - the protocol is set only if the URL comes from a variable, too;
  * - the client's key is set only if the client's certificate comes from a variable, too;
  * - headers are set only if `settings` has no header, no user and no token, because otherwise the
  *   headers of the variable may be meant for another server.
  *
- * The first call also sets otel->attributes. Skips a value that is bad or that there is no memory
- * for.
+ * The first call also sets otel->attributes. A bad value is skipped with a warning; a value for
+ * which there is no memory is skipped, too.
  *
  * Lends: the texts that it puts into `settings`, until the next otel_fill or otel_finish.
  */

@@ -37,13 +37,14 @@ enum publisher_flag {
 };
 
 /*
- * Opens all exporters of `conf` and the spool. The labels of `conf` must outlive the publisher.
+ * Opens the spool and all exporters of `conf`. The labels of `conf` must outlive the publisher.
  * `flags` are bits of enum publisher_flag.
  *
  * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
- * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: a file or
- *         directory is missing, or another agent uses the spool. EXPORTER_NOMEM. `err` names the
- *         exporter and the reason. Nothing has to be closed then.
+ * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: an
+ *         environment variable with a secret is missing; with PUBLISHER_STRICT, a file or directory
+ *         is missing; without PUBLISHER_WAIT_FOR_SPOOL, another agent uses the spool.
+ *         EXPORTER_NOMEM. `err` names the exporter and the reason. Nothing has to be closed then.
  */
 MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
                                            unsigned flags, struct err *err);
@@ -102,8 +103,9 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
  * Appends the profile of a service to `out`, as pprof compressed with gzip, with all its values.
- * The profile ends at `now_ns` (CLOCK_MONOTONIC). `labels` become comments of the profile; NULL if
- * `label_count` is 0. `shown` is the type of the value that viewers show first, such as "cpu".
+ * The profile ends at `now_ns` (CLOCK_MONOTONIC). `labels` become comments of the profile, and
+ * may be NULL if `label_count` is 0. `shown` is the type of the value that viewers show first, such
+ * as "cpu".
  *
  * Errors: as pprof_encode.
  */

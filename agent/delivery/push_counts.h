@@ -21,8 +21,8 @@ enum push_outcome {
     PUSH_OK,      /* the server took the batch */
     PUSH_RETRY,   /* failed, will be tried again */
     PUSH_REFUSED, /* the server refused for good; will not be tried again */
-    PUSH_DENIED,  /* the server answered that our secret is missing or wrong (401, 403, 407), or it
-                     is not a server of the exporter's type; will be tried again */
+    PUSH_DENIED,  /* the server answered that our secret is missing or wrong (401, 403, 407), or the
+                     server is not of the exporter's type; will be tried again */
     PUSH_OUTCOMES
 };
 

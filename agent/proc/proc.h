@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folder agent/proc: knows what /proc says of other processes, and whether we may read their
- * memory. Does not know what a process is profiled for; it never reads memory of a process.
+ * memory. Knows nothing of profiling, and never reads memory of a process.
  *
  * proc.h - what /proc says of processes and threads, and of the CPU time they took.
  *
@@ -125,9 +125,9 @@ MUST_CHECK bool proc_running(int fd, unsigned long *out);
  */
 struct proc_census {
     unsigned long threads; /* threads that exist on the host; 0: not known */
-    /* The id that the kernel gave last to a process or thread in the caller's pid namespace or one
-     * below it, in the numbers of the caller's namespace; 0: not known. Ids grow up to
-     * kernel.pid_max, then start again at low numbers. */
+    /* The newest id of a process or thread, as the caller's pid namespace numbers it (those in
+     * namespaces below it count, too); 0: not known. Ids grow up to kernel.pid_max, then start
+     * again at low numbers. */
     pid_t newest;
 };
 
