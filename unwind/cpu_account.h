@@ -3,17 +3,17 @@
  * cpu_account.h - tells whether a thread that was not asked may have used CPU time. A thread is
  * asked in a sample if its schedstat file, which contains its CPU time, is read in that sample.
  *
- * The CPU clock of a process advances by the CPU time of all its threads. If it has advanced no
- * further than the CPU times of the threads that were asked, no other thread has run, so the others
- * need not be asked. That saves a system call for each of them, and most threads of most programs
- * wait. All are asked once a second in any case. The stacks in a sample do not depend on the
- * answer: the GIL tells which threads ran Python, or the state of each thread is read.
+ * The CPU clock of a process advances by the CPU time of all its threads. If it has advanced by no
+ * more than the asked threads together have used, no other thread has run, so the others need not
+ * be asked. That saves a system call for each waiting thread, and most threads wait. All are asked
+ * once a second in any case. The stacks in a sample do not depend on the answer: the GIL tells
+ * which threads ran Python, or the state of each thread is read.
  *
  * Shape: cpy_note_cpu calls cpu_account_begin before a sample. In the sample, sample.c calls
  *        cpu_account_add for each thread that was asked. If cpu_account_is_open returns true, it
- *        asks and adds the other threads, too, and calls cpu_account_close. If the sample reads all
- *        stacks, gil_skip.c asks the threads that ran lately before that, and calls
- *        cpu_account_is_open then; sample.c adds these threads later.
+ *        asks and adds the other threads, too, and calls cpu_account_close. In a sample that reads
+ *        all stacks, gil_skip.c first asks the threads that ran lately, and calls
+ *        cpu_account_is_open with the CPU time that they have used; sample.c adds them afterwards.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -23,7 +23,7 @@
 /*
  * The account of one process, kept from sample to sample. All fields are 0 at first.
  *
- * Cache: the fact that threads have slept since they were asked
+ * Cache: that threads need not be asked, because they have not run since they were asked last
  * Key:   the CPU time of the process, and of its threads
  * Ends:  when the process has used more CPU time than the threads that were asked, or after a
  *        second
@@ -40,14 +40,20 @@ struct cpu_account {
 /* Begins a sample: at `now_ns`, the process had used `process_ns` of CPU time; 0: not known. */
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns);
 
-/* Adds a thread that was asked: sched_idle.cpu_ns is its CPU time now, counted_ns that when it was
- * added last (0: never). Sets counted_ns and used_cpu. `running`: it runs or waits for a CPU. */
+/*
+ * Adds a thread that was asked: its sched_idle.cpu_ns is its CPU time now, its counted_ns was that
+ * when it was added last. Sets counted_ns to the former, and used_cpu to whether the thread has
+ * used any CPU time in between. The first time (counted_ns 0), nothing is counted. `running`: the
+ * thread runs or waits for a CPU.
+ */
 void cpu_account_add(struct cpu_account *account, struct cached *thread, bool running);
 
 /*
- * True if a thread that was not asked may have used CPU time, or if that is not known.
+ * True if a thread that was not asked may have used CPU time, if that is not known, or if the last
+ * close is a second old.
  *
- * `used_ns` is the CPU time used by threads that were asked, but not added yet. `running` is how
+ * `used_ns` is the CPU time that threads which were asked in this sample, but not added yet, have
+ * used since each was added last. `running` is how
  * many of these ran or waited for a CPU in the sample before. For each running thread, 10 ms are
  * tolerated: the kernel updates its schedstat only at ticks, but the process's clock at each read.
  */

@@ -27,12 +27,12 @@
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
- * Confines the calling process, which reads stored profiles and no targets: does what confine does,
- * but always drops all capabilities except CAP_DAC_READ_SEARCH. This function does not notice a
- * parent that has ended before the call.
+ * Confines the calling process, which reads stored profiles and no targets. Unlike confine, it
+ * always drops all capabilities except CAP_DAC_READ_SEARCH, and does not notice that the parent has
+ * ended before the call.
  *
- * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit, or
- *         to execute the program again.
+ * Errors: false: the kernel refuses a step. Some steps may be done then, so the caller may not go
+ * on as before: it has to exit, or to execute another program.
  */
 MUST_CHECK bool confine_to_files(void);
 

@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Bytes of `out`. Sent bytes stay in `out` until they make up at least half of its content, so
-     * at least 4 MiB are left for unsent bytes. */
+    /* Most bytes in `out`. They include sent bytes, which are removed only when they are half of
+     * the content or more; so there is always room for 4 MiB of unsent bytes. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 

@@ -62,8 +62,8 @@ struct output_kept {
 
 /*
  * Saves a recording as PATH.RANDOM.pb.gz (RANDOM is 16 hex digits), so that the recording is not
- * lost if its conversion to another format fails. The caller converts the recording after this
- * call, and then removes the file. Saves nothing unless output_is_file(path).
+ * lost if its conversion to another format fails. The caller then converts the recording, and
+ * removes this file once the converted one is written. Saves nothing unless output_is_file(path).
  *
  * Gives:  out->path.
  * Errors: false; `err` says why, and out->path is "".

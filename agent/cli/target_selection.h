@@ -50,8 +50,8 @@ struct target_selection {
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
-    /* CLOCK_MONOTONIC: the last call of target_selection_is_over that found a process under
-     * sampling; if none has found one, its `start_ns`. 0 before the first call. */
+    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process is sampled; if it
+     * never did, the `start_ns` that it was given. 0 before its first call. */
     uint64_t last_sample_ns;
 };
 

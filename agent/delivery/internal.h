@@ -36,10 +36,11 @@ enum delivery_mode {
 /* A batch that is being sent. */
 struct flight {
     struct export_worker *worker; /* borrowed; NULL: this slot is free */
-    struct export_entry *entry;   /* borrowed from the worker's queue */
-    struct spool_held held;       /* owned: a reference to the batch and, if the batch was read from
-                                     the spool, its locked file */
-    uint64_t started_ns;          /* by delivery_now */
+    struct export_entry *entry; /* borrowed from the worker's queue, which keeps an entry while its
+                                   batch is being sent */
+    struct spool_held held;     /* owned: a reference to the batch and, if the batch was read from
+                                   the spool, its locked file */
+    uint64_t started_ns;        /* by delivery_now */
 };
 
 /* An exporter with its queue and its thread. */
@@ -58,7 +59,7 @@ struct export_worker {
     /* Guarded by the lock. */
     struct export_queue queue;
     /* Signalled when the queue or the mode has changed. The caller of export_worker_new initialises
-     * it; export_worker_free destroys it, even if it could not be initialised. */
+     * it. If that fails, it stays all 0, and export_worker_free may destroy it all the same. */
     pthread_cond_t changed;
     bool ended;                  /* the thread has ended */
     struct delivery_stats stats; /* its counters; export_worker_stats computes the other fields */
@@ -211,8 +212,8 @@ void export_worker_free(struct export_worker *worker);
  * destroys `changed`, even if it was not initialised.
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: out of memory (`err` is unchanged, so the caller sets it before); or, unless
- *         settings->held, another agent owns the spool (`err` says so).
+ * Errors: false: out of memory; `err` is unchanged, so the caller sets it to that before the call.
+ *         Or another agent owns the spool, and settings->held does not allow that; `err` says so.
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);

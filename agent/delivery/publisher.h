@@ -29,7 +29,7 @@ struct publisher {
 
 enum publisher_flag {
     /* Open even if the spool is locked, and keep profiles in memory until it is free. Meant for a
-     * reload: an exporter of the publisher before may hang and keep the spool locked. */
+     * reload: an exporter of the previous publisher may hang, and then its spool stays locked. */
     PUBLISHER_WAIT_FOR_SPOOL = 1,
     /* Fail if a directory or file that an exporter needs is missing now. Without this flag the
      * exporter opens, and each send checks again. */
@@ -107,7 +107,7 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
  * may be NULL if `label_count` is 0. `shown` is the type of the value that viewers show first, such
  * as "cpu".
  *
- * Errors: as pprof_encode.
+ * Errors: PPROF_NOMEM, PPROF_FULL (over out->max); `out` may have part of the bytes.
  */
 MUST_CHECK enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
                                           const struct label *labels, size_t label_count,

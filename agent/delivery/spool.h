@@ -11,8 +11,9 @@
  *          spool_close may be called when no thread uses the spool any more. All other functions
  *          may be called from any thread.
  *
- * A file is named 0123456789abcdef-EXPORTER.batch: a number, for which the caller takes one greater
- * than those of all files before, and the name of the exporter that has to deliver the batch.
+ * A file is named 0123456789abcdef-EXPORTER.batch: a number in 16 hex digits, which the caller
+ * chooses greater than those of all files before, and the name of the exporter that has to deliver
+ * the batch.
  * batch.h describes the content. If a batch could not be sent as a whole, parts of it are written
  * as batches of their own, named 0123456789abcdef+WHOLE-EXPORTER.batch; WHOLE is the number of the
  * file with the whole batch. A crash may leave both the whole batch and its parts; spool_list then
@@ -84,7 +85,8 @@ struct spool_list {
 
 /* A batch that spool_take has read. */
 struct spool_held {
-    int fd;              /* owned: the batch's file, locked if spool_take was asked to; -1: none */
+    int fd;              /* owned: the batch's open file, locked if spool_take was asked to; -1:
+                            nothing is held any more */
     struct batch *batch; /* owned: one reference */
 };
 
@@ -116,9 +118,9 @@ int spool_directory(const struct spool *spool);
 
 /*
  * Lists up to SPOOL_LIST_MAX batches. If there are more, it is arbitrary which of them are listed,
- * and the result does not tell. Leaves out each part whose whole batch is listed, too. If the spool
- * is our own, also removes such parts and the unfinished files that a crash has left, and moves
- * files that are no batches to bad/.
+ * and the result does not tell. Does not list a part of a batch that is listed as a whole. If the
+ * spool is our own, also removes such parts and the unfinished files that a crash has left, and
+ * moves files that are no batches to bad/.
  *
  * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
  * Errors: SPOOL_FAILED, SPOOL_NOMEM.
@@ -138,7 +140,7 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
  * To be called only if the spool is our own; that is not checked.
  *
  * Gives:  *out_size, the bytes that the file takes on disk.
- * Errors: SPOOL_FAILED: no file is left.
+ * Errors: SPOOL_FAILED: the new file is not left; a file that it replaced may be gone, too.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,

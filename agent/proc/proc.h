@@ -64,7 +64,8 @@ void proc_join_arguments(char *text, size_t size);
 /*
  * Reads the file /proc/PID/`name`. The kernel shows some of these files as empty when the first
  * thread of a process has ended; then this function reads the file through a thread that still
- * runs. The results are those of proc_file_read, but `out_size` must not be NULL.
+ * runs. Reads up to `size` - 1 bytes and puts a 0 behind them; *out_size (not NULL) is their
+ * number. On failure *out_size is 0 and `out` is "".
  */
 enum proc_rc proc_file_read_living(pid_t pid, const char *name, char *out, size_t size,
                                    size_t *out_size);
@@ -118,8 +119,8 @@ MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /*
  * Two numbers that tell whether processes or threads have started since an earlier census. A start
- * changes both. But `threads` stays the same if as many threads have ended, and `newest` stays the
- * same if a process was restored from a checkpoint with the id that it had before.
+ * changes both, with two exceptions: `threads` is the same again when as many threads have ended,
+ * and `newest` stays when a process is restored from a checkpoint with the id that it had before.
  *
  * Source: the kernel's fs/proc/loadavg.c.
  */

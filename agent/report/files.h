@@ -25,8 +25,8 @@ struct report_files {
     size_t count;
     size_t capacity;
     size_t unreadable; /* folders that could not be read */
-    bool names_owner;  /* set by report_files_of_store; if true, an error text also says who owns
-                          the folder that could not be read, and what to do */
+    bool names_owner;  /* set by report_files_of_store: error texts then also say who owns a folder
+                          that could not be read, and what to do */
     /* report_files_of_range sets both, report_files_of_store only `since`. File names that sort
      * before `since` are too old; the name `until` and those that sort after it are too new. "":
      * there is no such limit. */
@@ -39,7 +39,8 @@ struct report_files {
  * service whose files to add; NULL: all services.
  *
  * If the folder of `service` is absent, adds nothing; if it cannot be read, that is an error. Where
- * `service` is NULL, a folder of a service that cannot be read is named on stderr and left out.
+ * `service` is NULL, a store that is absent or cannot be read is an error, too, and a folder of a
+ * service that cannot be read is named on stderr and left out.
  *
  * Errors: false; `err` says why. *files may have grown.
  */
