@@ -694,7 +694,8 @@ static void note_asleep(struct process_thread *thread, uint32_t row)
         thread->asleep_rows[thread->asleep_count++ % ASLEEP_ROWS] = row;
 }
 
-/* Notes that a thread was seen running with a stack, unless it may have slept there. */
+/* Notes that a thread was seen running with a stack. Where it may have slept with that stack, this
+ * counts only if it is seen running with no other. */
 static void note_running(struct process *p, struct process_thread *thread, uint32_t status,
                          uint32_t row, uint64_t weight)
 {
@@ -702,7 +703,7 @@ static void note_running(struct process *p, struct process_thread *thread, uint3
     const bool woken = thread->slept && sleeps_there;
 
     if (sleeps_there && status & CPY_STATUS_SLEPT)
-        return;
+        weight = 0;
     if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
