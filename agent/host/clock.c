@@ -10,6 +10,11 @@ uint64_t clock_mono_ns(void)
     return timespec_to_ns(now);
 }
 
+int64_t clock_utc_at(uint64_t mono_ns)
+{
+    return clock_utc_ns() - (int64_t)(clock_mono_ns() - mono_ns);
+}
+
 int64_t clock_utc_ns(void)
 {
     struct timespec now;

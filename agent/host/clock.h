@@ -13,4 +13,7 @@ uint64_t clock_mono_ns(void);
 /* CLOCK_REALTIME, since 1970: for what a profile or a log says. */
 int64_t clock_utc_ns(void);
 
+/* CLOCK_REALTIME at a moment of CLOCK_MONOTONIC, unless it was set since. */
+int64_t clock_utc_at(uint64_t mono_ns);
+
 #endif

@@ -378,8 +378,8 @@ static struct service *service_for(struct engine *e, struct proc_id id,
 {
     if (known || !e->settings.callbacks || !e->settings.callbacks->named)
         return services_get_labelled(&e->services, profile->service, &profile->labels,
-                                     clock_utc_ns(), now_ns);
-    return services_hold(&e->services, id, profile->service, &profile->labels, clock_utc_ns(),
+                                     clock_utc_at(now_ns), now_ns);
+    return services_hold(&e->services, id, profile->service, &profile->labels, clock_utc_at(now_ns),
                          now_ns);
 }
 
@@ -431,8 +431,8 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
 /* What a target is called is settled: from now on it is sampled for the service of that name. */
 static void settle_name(struct engine *e, struct target *t, struct service *held, uint64_t now_ns)
 {
-    struct service *service = services_get_labelled(&e->services, t->profile.service,
-                                                    &t->profile.labels, clock_utc_ns(), now_ns);
+    struct service *service = services_get_labelled(
+        &e->services, t->profile.service, &t->profile.labels, clock_utc_at(now_ns), now_ns);
 
     if (!service)
         return; /* out of memory: another time */

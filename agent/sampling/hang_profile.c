@@ -24,7 +24,7 @@ static void move_to_hang_service(struct hang_profile *profile, struct services *
     struct labels labels;
 
     make_labels(p, &labels);
-    own = services_get_labelled(services, home->name, &labels, clock_utc_ns(), now_ns);
+    own = services_get_labelled(services, home->name, &labels, clock_utc_at(now_ns), now_ns);
     if (!own || own == home || !labels_equal(&own->labels, &labels))
         return;
     own->users++;

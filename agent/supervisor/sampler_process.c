@@ -132,8 +132,7 @@ static struct sampler_process_feed *feed_of(struct receiving *r, const struct re
 /* The service that a feed is for; NULL: out of memory. It is kept while pieces come. */
 static struct service *service_of(struct receiving *r, const struct sampler_process_feed *feed)
 {
-    uint64_t now_ns = clock_mono_ns();
-    const int64_t utc_ns = clock_utc_ns() - (int64_t)(now_ns - r->services->begin_ns);
+    const int64_t utc_ns = clock_utc_at(r->services->begin_ns);
     struct service *service = feed->held.pid
                                   ? services_hold(r->services, feed->held, feed->name,
                                                   &feed->labels, utc_ns, r->services->begin_ns)
@@ -144,7 +143,7 @@ static struct service *service_of(struct receiving *r, const struct sampler_proc
         return NULL;
     service->users = 1;
     if (service->held.pid && service->hold_end_ns == 0)
-        service->hold_end_ns = now_ns + HELD_MAX_NS;
+        service->hold_end_ns = clock_mono_ns() + HELD_MAX_NS;
     return service;
 }
 

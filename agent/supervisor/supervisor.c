@@ -395,7 +395,7 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
             continue;
         f->stats.overflow += service->overflow;
         f->settings.deliver(f->settings.ctx, service, now_ns);
-        if (!service_begin(service, clock_utc_ns(), now_ns))
+        if (!service_begin(service, clock_utc_at(now_ns), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
     if (f->settings.interval_ended)
