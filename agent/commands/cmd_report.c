@@ -82,13 +82,13 @@ static bool wants_colour(const struct request *request)
 }
 
 /* Appends the hottest functions. */
-static enum pprof_rc add_top_functions(const struct request *request, const struct report_sum *sum,
+static enum pprof_rc add_top_functions(const struct request *request, struct report_sum *sum,
                                        struct buf *out)
 {
     struct report report = {.file_count = sum->file_count,
                             .first_ns = sum->first_ns,
                             .last_ns = sum->last_ns,
-                            .duration_ns = sum->duration_ns,
+                            .duration_ns = report_sum_recorded(sum),
                             .type = sum->chosen,
                             .total = pprof_total(sum->profile, sum->type),
                             .top_max = request->top,
@@ -163,7 +163,7 @@ static int finish_sink(struct sink *sink, enum pprof_rc rc)
 }
 
 /* Appends the profile in the format that is asked for; `base`: as in struct format_view. */
-static enum pprof_rc add_format(const struct request *request, const struct report_sum *sum,
+static enum pprof_rc add_format(const struct request *request, struct report_sum *sum,
                                 const struct pprof *profile, size_t base, const char *title,
                                 struct sink *sink)
 {
@@ -173,7 +173,7 @@ static enum pprof_rc add_format(const struct request *request, const struct repo
                                .base = base,
                                .title = title,
                                .time_ns = sum->first_ns,
-                               .duration_ns = sum->duration_ns,
+                               .duration_ns = report_sum_recorded(sum),
                                .period = sum->period,
                                .made_by = version_agent,
                                .source = reader ? read_reported_source : NULL,
@@ -210,8 +210,7 @@ static void name_report(const struct request *request, char **paths, size_t coun
 }
 
 /* Puts out a sum that has a profile. */
-static int report_added(const struct request *request, const struct report_sum *sum,
-                        const char *title)
+static int report_added(const struct request *request, struct report_sum *sum, const char *title)
 {
     struct sink sink;
     enum pprof_rc rc;
@@ -244,8 +243,7 @@ static int report_profiles(const struct request *request, char **paths, size_t c
 
 /* Appends the table of a difference: how it is scaled, then the functions. */
 static enum pprof_rc add_changes_table(const struct request *request, const struct pprof *profile,
-                                       const struct report_sum *after, const char *scale,
-                                       struct buf *out)
+                                       struct report_sum *after, const char *scale, struct buf *out)
 {
     if (scale[0])
         buf_add_fmt(out, "%s\n", scale);

@@ -19,7 +19,7 @@
 struct report {
     size_t file_count;
     int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
-    int64_t duration_ns;       /* sum of the files' durations */
+    int64_t duration_ns;       /* that the files cover, as report_sum_recorded gives it */
     struct pprof_type type;
     int64_t total;                /* in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */

@@ -85,7 +85,7 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
     return false;
 }
 
-static bool add_stored_graph(const struct store_query *query, const struct report_sum *sum,
+static bool add_stored_graph(const struct store_query *query, struct report_sum *sum,
                              const struct pprof *profile, size_t base, struct buf *out)
 {
     char service[STORE_SERVICE_SIZE], title[TITLE_MAX];
@@ -94,7 +94,7 @@ static bool add_stored_graph(const struct store_query *query, const struct repor
                                .base = base,
                                .title = title,
                                .time_ns = sum->first_ns,
-                               .duration_ns = sum->duration_ns,
+                               .duration_ns = report_sum_recorded(sum),
                                .period = sum->period};
     const char *name = store_name_read_service(query->folder, service) ? service : query->folder;
 
@@ -125,11 +125,11 @@ bool store_query_graph(const struct store_query *query, const char *type, struct
 }
 
 /* Encodes a sum; its comments say who made it and, as JSON, what was read for it. */
-static enum pprof_rc encode_sum(const struct report_sum *sum, struct buf *about, struct buf *out)
+static enum pprof_rc encode_sum(struct report_sum *sum, struct buf *about, struct buf *out)
 {
     const char *comments[] = {version_agent, buf_text(about)};
     const struct pprof_meta meta = {.time_ns = sum->first_ns,
-                                    .duration_ns = sum->duration_ns,
+                                    .duration_ns = report_sum_recorded(sum),
                                     .period_type = sum->chosen,
                                     .period = sum->period,
                                     .default_type = sum->chosen.type,

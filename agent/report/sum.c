@@ -89,8 +89,8 @@ static enum pprof_rc note_time(struct report_sum *sum, const struct pprof_decode
     if (!ARRAY_RESERVE(sum->spans, sum->span_capacity, sum->span_count + 1))
         return PPROF_NOMEM;
 
-    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - sum->duration_ns)
-        sum->duration_ns += file->duration_ns;
+    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - sum->durations_ns)
+        sum->durations_ns += file->duration_ns;
     if (file->time_ns <= 0)
         return PPROF_OK;
     if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - end)
@@ -116,7 +116,7 @@ int64_t report_sum_recorded(struct report_sum *sum)
     const struct report_span *span;
 
     if (sum->first_ns == 0)
-        return sum->duration_ns;
+        return sum->durations_ns;
     qsort(sum->spans, sum->span_count, sizeof(*sum->spans), compare_spans);
     for (span = sum->spans; span < sum->spans + sum->span_count; span++) {
         if (span->end_ns <= until_ns)

@@ -31,7 +31,7 @@ struct report_sum {
     bool is_others;            /* a file belongs to another user than ours */
     bool is_private;           /* a file cannot be read by everyone */
     int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
-    int64_t duration_ns;       /* of all files together */
+    int64_t durations_ns;      /* of all files, added up; see report_sum_recorded */
     struct report_span *spans; /* owned: of the files whose start is known */
     size_t span_count, span_capacity;
     int64_t period;     /* of the first file */

@@ -10,6 +10,7 @@
 #include "agent/host/asked_use.h"
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor_internal.h"
+#include "base/text.h"
 #include "base/time_units.h"
 
 /* What a target that is left out frees: so many times what it adds to profiles, which are held by
@@ -111,12 +112,12 @@ static void log_first_slowed(const struct supervisor *f)
     if (f->budget.spent)
         (void)snprintf(why, sizeof(why), "used %.2f s of CPU time in the last minute",
                        state->used_cpu_ns / NS_PER_S);
-    log_line(
-        LOG_LEVEL_WARNING,
-        "sampling %zu of %zu processes less often, the most expensive first, as low as %.3g Hz: "
-        "pystrobe %s and may use %.2f s (max_cpu = %.3g%%; as asked for it would take %.3g%%)",
-        state->slowed, f->assignments.count, state->slowest_hz, why, state->promised.cpu * 60,
-        100 * state->promised.cpu, 100 * state->wanted_cpu);
+    log_line(LOG_LEVEL_WARNING,
+             "sampling %zu of %zu %s less often, the most expensive first, as low as %.3g Hz: "
+             "pystrobe %s and may use %.2f s (max_cpu = %.3g%%; as asked for it would take %.3g%%)",
+             state->slowed, f->assignments.count,
+             text_plural(f->assignments.count, "process", "processes"), state->slowest_hz, why,
+             state->promised.cpu * 60, 100 * state->promised.cpu, 100 * state->wanted_cpu);
 }
 
 /* Divides the CPU time between the targets. */

@@ -96,6 +96,12 @@ static size_t live_threads(const struct top_model *model)
     return count;
 }
 
+/* A rate as it is shown: whole from 10 Hz on. */
+static double shown_rate(double rate_hz)
+{
+    return rate_hz >= 10 ? (double)(uint64_t)(rate_hz + 0.5) : rate_hz;
+}
+
 /* What it costs, and how good it is. */
 static void put_figures(const struct top_model *model, const struct top_summary *info,
                         struct top_cells *cells)
@@ -103,17 +109,17 @@ static void put_figures(const struct top_model *model, const struct top_summary 
     const struct top_counts *counts = &model->recent.counts;
     struct line line = {cells, 0, 1};
     uint64_t ticks = counts->samples + counts->missed;
+    double rate_hz = ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0;
     size_t threads = live_threads(model);
     char text[LINE_MAX_BYTES];
 
     (void)snprintf(
         text, sizeof(text),
-        "CPU %.1f%%  pystrobe %.1f%%  %.3g of %.3g Hz  torn %.1f%%  %zu thread%s",
+        "CPU %.1f%%  pystrobe %.1f%%  %.5g of %.5g Hz  torn %.1f%%  %zu thread%s",
         compute_percent_of((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
-        compute_percent_of(counts->own_cpu_ns, counts->duration_ns),
-        ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0.0, info->rate_hz,
-        compute_percent_of(counts->torn, counts->torn + counts->stacks), threads,
-        threads == 1 ? "" : "s");
+        compute_percent_of(counts->own_cpu_ns, counts->duration_ns), shown_rate(rate_hz),
+        shown_rate(info->rate_hz), compute_percent_of(counts->torn, counts->torn + counts->stacks),
+        threads, threads == 1 ? "" : "s");
     add_styled_text(&line, TOP_PLAIN, text);
     (void)snprintf(text, sizeof(text), "  %zu unreadable", info->refused);
     if (info->refused > 0)

@@ -142,7 +142,7 @@ static void files_are_added_up(void **state)
     assert_int_equal(RUN(text, in_folder("all.pb.gz"), in_folder("all.pb.gz")), EXIT_OK);
 
     assert_memory_equal(text, "2 profiles, ", 12);
-    assert_non_null(strstr(text, "120.00ms: 90.00ms cpu\n"));
+    assert_non_null(strstr(text, "60.00ms: 90.00ms cpu\n"));
     assert_non_null(strstr(text, "60.00ms   66.7%   60.00ms   66.7%  fib "));
 }
 
@@ -256,6 +256,18 @@ static void a_difference_shows_what_changed(void **state)
     assert_non_null(strstr(text, "0 wall in all"));
 }
 
+/* As of processes that were recorded side by side: two profiles of one time are of that time. */
+static void a_sum_is_of_the_time_that_its_files_cover(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(text, opt_output, in_folder("both.pb.gz"), in_folder("all.pb.gz"),
+                         in_folder("all.pb.gz")),
+                     EXIT_OK);
+    assert_int_equal(RUN(text, opt_diff, in_folder("all.pb.gz"), in_folder("both.pb.gz")), EXIT_OK);
+    assert_null(strstr(text, "values before are"));
+    assert_non_null(strstr(text, "+45.00ms cpu in all:   45.00ms before,   90.00ms after\n"));
+}
+
 static void a_difference_is_one_of_rates(void **state)
 {
     (void)state;
@@ -366,6 +378,7 @@ int main(void)
         cmocka_unit_test(help_is_no_error),
         cmocka_unit_test(top_limits_the_table),
         cmocka_unit_test(a_difference_shows_what_changed),
+        cmocka_unit_test(a_sum_is_of_the_time_that_its_files_cover),
         cmocka_unit_test(a_difference_is_one_of_rates),
         cmocka_unit_test(a_difference_needs_two_files_and_a_format_for_it),
         cmocka_unit_test(the_outputs_name_chooses_the_format),

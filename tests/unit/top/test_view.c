@@ -123,6 +123,18 @@ static void the_head_says_what_is_sampled_and_how_well(void **state)
     assert_row_has(shown, HEIGHT - 1, "q quit");
 }
 
+static void the_head_has_rates_in_whole_numbers(void **state)
+{
+    struct shown *shown = *state;
+
+    shown->info.rate_hz = 10000;
+    look(shown, WIDTH, HEIGHT);
+    assert_row_has(shown, 1, "  10000 of 10000 Hz  ");
+    shown->info.rate_hz = 0.25;
+    look(shown, WIDTH, HEIGHT);
+    assert_row_has(shown, 1, "  0.25 of 0.25 Hz  ");
+}
+
 static void the_head_counts_what_cannot_be_read(void **state)
 {
     struct shown *shown = *state;
@@ -349,6 +361,7 @@ int main(void)
 #define SHOWN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         SHOWN(the_head_says_what_is_sampled_and_how_well),
+        SHOWN(the_head_has_rates_in_whole_numbers),
         SHOWN(the_head_counts_what_cannot_be_read),
         SHOWN(functions_come_by_own_cpu_time),
         SHOWN(keys_choose_the_value_and_the_order),
