@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/host/denied.h"
+
 static bool is_stdout(const char *path)
 {
     return !path || strcmp(path, "-") == 0;
@@ -96,7 +98,12 @@ bool output_is_file(const char *path)
 
 static bool fail(const char *path, struct err *err)
 {
-    err_set(err, "%s: %s", is_stdout(path) ? "standard output" : path, strerror(errno));
+    char text[DENIED_TEXT_MAX];
+
+    if (is_stdout(path))
+        err_set(err, "standard output: %s", strerror(errno));
+    else
+        err_set(err, "%s: %s", path, denied_text(path, errno, text));
     return false;
 }
 

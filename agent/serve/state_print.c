@@ -302,6 +302,7 @@ enum { SERVICES_SHOWN = 5 };
 
 static void services_text(const struct state *state, struct buf *out)
 {
+    const uint64_t up_ns = state->taken_mono_ns - state->started_mono_ns;
     const size_t count = state->service_count;
 
     for (size_t i = 0; i < count && i < SERVICES_SHOWN; i++) {
@@ -312,7 +313,8 @@ static void services_text(const struct state *state, struct buf *out)
     if (count > SERVICES_SHOWN)
         buf_add_fmt(out, " and %zu more", count - SERVICES_SHOWN);
     if (count > 0)
-        buf_add_str(out, " of CPU in the last hour\n");
+        buf_add_str(out, up_ns < 3600 * NS_PER_S ? " of CPU since its start\n"
+                                                 : " of CPU in the last hour\n");
 }
 
 void state_text(const struct state *state, struct buf *out)

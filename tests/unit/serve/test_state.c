@@ -86,6 +86,7 @@ static void says_that_a_minute_has_not_passed(void **state)
     assert_non_null(
         strstr(shown(state_text, s),
                "budget:   cpu 2.35% of a core since it started (promised: 1.00% over a minute), "));
+    assert_non_null(strstr(shown(state_text, s), " s of CPU since its start\n"));
     state_drop(s);
 }
 
