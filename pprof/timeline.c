@@ -112,10 +112,12 @@ static bool is_asleep_in(const struct pprof_timeline_sample *sample, uint32_t ro
 static bool extend_sleep(struct pprof_timeline_track *track,
                          const struct pprof_timeline_sample *sample)
 {
-    struct pprof_timeline_sample *last = track->samples + track->count - 1;
+    struct pprof_timeline_sample *last;
 
-    if (track->count < 2 || !is_asleep_in(sample, sample->row) ||
-        !is_asleep_in(last, sample->row) || last[-1].row != sample->row)
+    if (track->count < 2 || !is_asleep_in(sample, sample->row))
+        return false;
+    last = &track->samples[track->count - 1];
+    if (!is_asleep_in(last, sample->row) || last[-1].row != sample->row)
         return false;
     last->time_ns = sample->time_ns;
     last->weight += sample->weight;
