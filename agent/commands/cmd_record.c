@@ -261,7 +261,7 @@ static void tell_left_out(const struct run *run, const struct pprof_timeline *ti
 
     buf_init(&out, STATS_MAX);
     record_text_timeline(run->path, timeline, &out);
-    if (!buf_failed(&out))
+    if (!buf_failed(&out) && out.size > 0)
         (void)fwrite(out.data, 1, out.size, stderr);
     buf_finish(&out);
 }
