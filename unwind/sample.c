@@ -690,15 +690,18 @@ static bool avoid_runner(struct cpy_target *t)
     return cpu_pin_avoid(&t->cpu_pin, cpu);
 }
 
-/* The CPU on which most of the threads sleep that have run lately; -1: not known. */
+/* The CPU on which most of the threads sleep that have run lately; -1: not known. (The list may be
+ * of a sample that failed, and have threads that are not known any more.) */
 static int cpu_of_sleepers(const struct cpy_target *t)
 {
     unsigned counts[CPU_SETSIZE] = {0};
+    const struct cached *cached;
     int best = -1, cpu;
 
-    for (size_t i = 0; i < t->list.thread_count; i++) {
-        cpu = t->list.threads[i].cached->sched_idle.slept_on;
-        if (cpu >= 0 && cpu < CPU_SETSIZE && t->list.threads[i].cached->used_cpu &&
+    for (size_t i = 0; i < t->cache.threads.count; i++) {
+        cached = t->cache.threads.all[i];
+        cpu = cached->sched_idle.slept_on;
+        if (cpu >= 0 && cpu < CPU_SETSIZE && cached->used_cpu &&
             ++counts[cpu] > (best < 0 ? 0 : counts[best]))
             best = cpu;
     }
