@@ -62,7 +62,7 @@ uint32_t pprof_timeline_join(struct pprof_timeline *timeline, int64_t pid, int64
     return (uint32_t)i + 1;
 }
 
-/* The track of that number; NULL: there is none. */
+/* The track with that number; NULL if no track has it. */
 static struct pprof_timeline_track *track_at(struct pprof_timeline *timeline, uint32_t track)
 {
     return track > 0 && track <= timeline->track_count ? &timeline->tracks[track - 1] : NULL;

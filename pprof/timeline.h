@@ -64,7 +64,7 @@ MUST_CHECK struct pprof_timeline *pprof_timeline_new(size_t max);
 /* Frees it. NULL is fine. */
 void pprof_timeline_free(struct pprof_timeline *timeline);
 
-/* Forgets all samples: the profile begins anew. Tracks stay. NULL is fine. */
+/* Removes all samples, because a new profile begins; the tracks stay. NULL is allowed. */
 void pprof_timeline_reset(struct pprof_timeline *timeline);
 
 /*

@@ -340,10 +340,11 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         fetch_pinned(t, set);
         fetched = true;
     }
-    if (target_asks_cpu(t))
+    if (target_asks_cpu(t)) {
         ask_kernel(t, thread->cached, out);
-    if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
-        return CPY_NOMEM;
+        if (thread->cached->sched_idle.is_short)
+            return CPY_NOMEM;
+    }
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
         if (fetch_thread_by_bpf(t, thread, out->tid))
             fetched = true;

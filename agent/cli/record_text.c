@@ -8,6 +8,7 @@
 #include "agent/host/escape.h"
 #include "agent/report/report.h"
 #include "agent/sampling/stats.h"
+#include "base/text.h"
 #include "base/time_units.h"
 
 enum { REFUSED_SHOWN = 8 };
@@ -106,8 +107,8 @@ void record_text_timeline(const char *path, const struct pprof_timeline *timelin
 {
     if (timeline->left_out == 0)
         return;
-    buf_add_fmt(out, "pystrobe: %s has %" PRIu64 " sample%s without a time, as sums: ", path,
-                timeline->left_out, timeline->left_out == 1 ? "" : "s");
+    buf_add_fmt(out, "pystrobe: %s has %" PRIu64 " %s without a time, as sums: ", path,
+                timeline->left_out, text_plural(timeline->left_out, "sample", "samples"));
     if (timeline->full_ns > 0)
         buf_add_fmt(out,
                     "its time line ends after %.1f s, with %zu samples; record for a shorter "
