@@ -109,3 +109,36 @@ void cpu_attribution_clear(struct cpu_attribution *cpu_attribution)
     cpu_attribution->total = cpu_attribution->now_total = 0;
     cpu_attribution->samples = cpu_attribution->waits = 0;
 }
+
+static struct rest_stack *find_row(struct rest_stacks *stacks, uint32_t row)
+{
+    for (unsigned i = 0; i < stacks->count && i < REST_STACKS_MAX; i++)
+        if (stacks->items[i].row == row)
+            return &stacks->items[i];
+    return NULL;
+}
+
+void rest_stacks_note_asleep(struct rest_stacks *stacks, uint32_t row)
+{
+    struct rest_stack *stack = find_row(stacks, row);
+
+    if (!stack) {
+        stack = &stacks->items[stacks->count++ % REST_STACKS_MAX];
+        *stack = (struct rest_stack){.row = row};
+    }
+    stack->asleep++;
+}
+
+const struct rest_stack *rest_stacks_note_ready(struct rest_stacks *stacks, uint32_t row)
+{
+    struct rest_stack *stack = find_row(stacks, row);
+
+    if (stack)
+        stack->ready++;
+    return stack;
+}
+
+bool rest_stack_may_wait(const struct rest_stack *stack, bool has_gil)
+{
+    return stack && !has_gil && stack->asleep >= stack->ready;
+}

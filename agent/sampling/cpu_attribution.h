@@ -30,7 +30,7 @@ enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due *
 /* Weights: ns of CPU time in parts that have ended, of samples in the part that runs. */
 struct cpu_weight {
     uint64_t seen;  /* the thread was ready to run */
-    uint64_t woken; /* of that, it may only have waited for a CPU, as it slept before */
+    uint64_t woken; /* of that, it may only have waited for a CPU after it was woken up */
 };
 
 struct cpu_attribution_item {
@@ -51,8 +51,8 @@ void cpu_attribution_init(struct cpu_attribution *cpu_attribution);
 void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
- * Notes that the thread was seen ready to run with stack `row` for `weight` ns. `woken`: it slept
- * in the sample before, and `row` is a stack with which it sleeps.
+ * Notes that the thread was seen ready to run with stack `row` for `weight` ns. `woken`: `row` is a
+ * stack with which it sleeps, so it may have been woken up and wait for a CPU.
  * False: it is full, or out of memory; divide, clear and add again.
  */
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
@@ -83,5 +83,39 @@ uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, u
 
 /* Forgets the rows. */
 void cpu_attribution_clear(struct cpu_attribution *cpu_attribution);
+
+enum { REST_STACKS_MAX = 4 };
+
+/* A row of the profile, and in how many samples the thread was seen with it. */
+struct rest_stack {
+    uint32_t row;
+    uint32_t asleep, ready; /* asleep; ready to run, since it was first seen asleep with it */
+};
+
+/*
+ * The stacks with which a thread was seen asleep in an interval; all zero: none.
+ *
+ * A thread that is woken up waits until a CPU is free, and all the while it has the stack with
+ * which it slept. Samples see it ready to run there, though it uses no CPU time. On a busy host
+ * that is often: a server's threads would seem to work where they wait for requests.
+ */
+struct rest_stacks {
+    struct rest_stack items[REST_STACKS_MAX]; /* the last ones that are different */
+    unsigned count;                           /* that were ever put into `items` */
+};
+
+/* Notes that the thread was seen asleep with the stack of that row. */
+void rest_stacks_note_asleep(struct rest_stacks *stacks, uint32_t row);
+
+/* Notes that it was seen ready to run with that stack. NULL: it was not seen asleep with it; else
+ * the stack, which the next note may replace. */
+const struct rest_stack *rest_stacks_note_ready(struct rest_stacks *stacks, uint32_t row);
+
+/*
+ * True if a thread that was seen ready to run with `stack` (NULL: no rest stack) may have been
+ * woken up there and wait for a CPU. Two things tell that it works: it has the GIL, and so runs
+ * Python code; or it was seen ready with this stack more often than asleep.
+ */
+bool rest_stack_may_wait(const struct rest_stack *stack, bool has_gil);
 
 #endif

@@ -678,32 +678,20 @@ static uint32_t row_of(const struct sampling *sampling, const struct process_thr
     return service_row(p->service, seen, &sampling->tag);
 }
 
-enum { ASLEEP_ROWS = sizeof(((struct process_thread *)NULL)->asleep_rows) / sizeof(uint32_t) };
-
-static bool was_asleep_with(const struct process_thread *thread, uint32_t row)
-{
-    for (unsigned i = 0; i < thread->asleep_count && i < ASLEEP_ROWS; i++)
-        if (thread->asleep_rows[i] == row)
-            return true;
-    return false;
-}
-
-static void note_asleep(struct process_thread *thread, uint32_t row)
-{
-    if (!was_asleep_with(thread, row))
-        thread->asleep_rows[thread->asleep_count++ % ASLEEP_ROWS] = row;
-}
-
 /* Notes that a thread was seen running with a stack. Where it may have slept with that stack, this
- * counts only if it is seen running with no other. */
-static void note_running(struct process *p, struct process_thread *thread, uint32_t status,
+ * counts only if it is seen running with no other; where it may only have been woken up, for one
+ * tick. */
+static void note_running(struct sampling *sampling, struct process_thread *thread, uint32_t status,
                          uint32_t row, uint64_t weight)
 {
-    const bool sleeps_there = was_asleep_with(thread, row);
-    const bool woken = thread->slept && sleeps_there;
+    struct process *p = sampling->process;
+    const struct rest_stack *rest = rest_stacks_note_ready(&thread->rests, row);
+    const bool woken = rest_stack_may_wait(rest, status & CPY_STATUS_GIL);
 
-    if (sleeps_there && status & CPY_STATUS_SLEPT)
+    if (rest && status & CPY_STATUS_SLEPT)
         weight = 0;
+    else if (woken)
+        weight /= sampling->weight;
     if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
@@ -728,7 +716,7 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     thread->ran = status & CPY_STATUS_CPU;
     is_met = sampling->weight > 1 && is_known && row != before;
     if (!is_known)
-        thread->asleep_count = 0;
+        thread->rests = (struct rest_stacks){.count = 0};
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
     remaining_ns = add_wall(p, thread, 1, weight);
@@ -738,10 +726,9 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
         thread->overcounted_row = before;
     }
     if (!(status & CPY_STATUS_CPU))
-        note_asleep(thread, row);
+        rest_stacks_note_asleep(&thread->rests, row);
     else if (thread->counts)
-        note_running(p, thread, status, row, remaining_ns > 0 ? remaining_ns : 1);
-    thread->slept = !(status & CPY_STATUS_CPU);
+        note_running(sampling, thread, status, row, remaining_ns > 0 ? remaining_ns : 1);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */

@@ -94,7 +94,6 @@ struct process_thread {
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
     bool ran;           /* in its last sample, which was good */
-    bool slept;         /* in its last good sample it was not seen running */
     struct process_gil_stuck stuck;
     struct process_times times;     /* as last read */
     struct process_times committed; /* the part of `times` that is in the profile */
@@ -105,10 +104,9 @@ struct process_thread {
     uint64_t row_ns;                /* valid in the interval that began then; 0: none */
     uint64_t overcounted_ns;        /* wall time to give back to overcounted_row */
     uint32_t overcounted_row;
-    uint32_t track;          /* in the time line of the service; 0: none */
-    uint64_t track_cpu_ns;   /* CPU time that its samples have */
-    uint32_t asleep_rows[4]; /* with which it was last seen to sleep, in that interval, */
-    unsigned asleep_count;   /* so many so far */
+    uint32_t track;                         /* in the time line of the service; 0: none */
+    uint64_t track_cpu_ns;                  /* CPU time that its samples have */
+    struct rest_stacks rests;               /* in that interval */
     struct cpu_attribution cpu_attribution; /* rows of the service's profile */
 };
 
