@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/durable.h"
@@ -170,6 +173,11 @@ static int walk_path(struct walk *walk, const char *path)
     return open_end(walk);
 }
 
+static void set_walk_error(const struct walk *walk, const char *path, struct err *err)
+{
+    err_set(err, "%.1024s: %s", path, walk->why.text[0] ? walk->why.text : strerror(errno));
+}
+
 int folder_open(const char *path, unsigned flags, struct err *err)
 {
     struct walk walk = {.dir = -1, .flags = flags};
@@ -177,14 +185,41 @@ int folder_open(const char *path, unsigned flags, struct err *err)
 
     close_keeping_errno(walk.dir);
     if (fd < 0)
-        err_set(err, "%.1024s: %s", path, walk.why.text[0] ? walk.why.text : strerror(errno));
+        set_walk_error(&walk, path, err);
     return fd;
+}
+
+/* Why no file can be made in an open directory, whoever asks; NULL: nothing is against it. */
+static const char *why_no_files(int dir)
+{
+    struct statfs info;
+
+    if (dir < 0 || fstatfs(dir, &info) != 0)
+        return NULL;
+    switch ((unsigned long)info.f_type) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+        return "it is in a file system of the kernel, where no files can be made";
+    default:
+        return (unsigned long)info.f_flags & ST_RDONLY ? "its file system is mounted read-only"
+                                                       : NULL;
+    }
 }
 
 bool folder_can_be(const char *path, struct err *err)
 {
-    int fd = folder_open(path, 0, err), cause = errno;
+    struct walk walk = {.dir = -1};
+    int fd = walk_path(&walk, path);
+    bool can_be = fd >= 0 || (errno != ENOTDIR && errno != ELOOP);
+    const char *why = can_be ? why_no_files(walk.dir) : NULL;
 
+    if (!can_be)
+        set_walk_error(&walk, path, err);
+    else if (why)
+        err_set(err, "%.1024s: %s; name another path", path, why);
+    close_keeping_errno(walk.dir);
     close_keeping_errno(fd);
-    return fd >= 0 || (cause != ENOTDIR && cause != ELOOP);
+    return can_be && !why;
 }

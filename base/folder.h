@@ -27,8 +27,9 @@ enum folder_flag {
  */
 MUST_CHECK int folder_open(const char *path, unsigned flags, struct err *err);
 
-/* True unless a file stands where the path needs a directory, or links lead round in a circle: what
- * is absent can be made, and rights depend on who asks. `err` is set if false. Makes nothing. */
+/* True unless a file stands where the path needs a directory, links lead round in a circle, or its
+ * file system takes no files: /proc, /sys, one that is mounted read-only. What is absent can be
+ * made, and rights depend on who asks. `err` is set if false. Makes nothing. */
 MUST_CHECK bool folder_can_be(const char *path, struct err *err);
 
 #endif

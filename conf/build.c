@@ -331,6 +331,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
         put_entry(build, same, option, line, (struct label){bare, value});
         return;
     }
+    build->current->lines[option - conf_options] = line; /* a wrong one is not a missing one */
     add_key_error(build, line, name, err.text);
 }
 

@@ -313,7 +313,9 @@ enum conf_rc conf_label_name_check(const char *name, struct err *err)
 {
     const char *why = NULL;
 
-    if (strlen(name) > CONF_LABEL_NAME_MAX)
+    if (!*name)
+        why = "has no name; allowed: label.NAME";
+    else if (strlen(name) > CONF_LABEL_NAME_MAX)
         why = "has too long a name; allowed: up to 1024 bytes";
     else if (strchr(name, '\t'))
         why = "has a tab in its name; allowed: any other character";

@@ -156,7 +156,7 @@ static void examine_place(void *ctx, const struct place *place)
     if (!place_can_be(place, &err))
         findings_add(out, FINDING_BAD, place->name, "mend the ini file, see pystrobe.ini(5)", "%s",
                      err.text);
-    else if (!place->is_socket)
+    else if (!place->can_be)
         examine_folder(out, place->name, place->path, place->min_free_bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/serve/control_socket.h"
+#include "agent/serve/web_listen.h"
 #include "base/file.h"
 #include "base/folder.h"
 
@@ -33,14 +34,16 @@ void places_each(const struct conf *conf, void (*each)(void *ctx, const struct p
     struct place spool = {.name = "spool",
                           .path = conf->agent.spool,
                           .min_free_bytes = conf->agent.spool_min_free_bytes};
-    struct place control = {.name = "control", .path = conf->agent.control, .is_socket = true};
-    struct place listen = {.name = "listen", .path = conf->http.listen, .is_socket = true};
+    struct place control = {
+        .name = "control", .path = conf->agent.control, .can_be = control_socket_can_be};
+    struct place listen = {
+        .name = "listen", .path = conf->http.listen, .can_be = web_listen_can_be};
 
     if (spool.path && strcmp(spool.path, "off") != 0)
         each(ctx, &spool);
     if (control.path)
         each(ctx, &control);
-    if (listen.path && listen.path[0] == '/')
+    if (listen.path)
         each(ctx, &listen);
     for (size_t i = 0; i < conf->exporter_count; i++)
         place_of_exporter(&conf->exporters[i], each, ctx);
@@ -48,6 +51,5 @@ void places_each(const struct conf *conf, void (*each)(void *ctx, const struct p
 
 bool place_can_be(const struct place *place, struct err *err)
 {
-    return place->is_socket ? control_socket_can_be(place->path, err)
-                            : folder_can_be(place->path, err);
+    return place->can_be ? place->can_be(place->path, err) : folder_can_be(place->path, err);
 }

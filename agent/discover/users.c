@@ -3,6 +3,7 @@
 #include "agent/discover/users.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ bool users_number(const char *user, unsigned long *out)
 
     errno = 0;
     *out = strtoul(user, &end, 10);
-    return *end == '\0' && errno == 0;
+    return user[0] >= '0' && user[0] <= '9' && *end == '\0' && errno == 0 && *out < UINT32_MAX;
 }
 
 static bool is_unknown(const char *user, struct proc_reader *reader)

@@ -9,7 +9,7 @@
 /* What to do about a user that does not exist. */
 #define USERS_CURE "correct the name, or give the user's number"
 
-/* True if a user is given by number. */
+/* True if a user is given by number: one that users have, 0 to 4294967294. */
 MUST_CHECK bool users_number(const char *user, unsigned long *out);
 
 /*

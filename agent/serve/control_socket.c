@@ -63,7 +63,10 @@ static bool lock_path(struct control_socket *sock, struct err *err)
     (void)snprintf(path, sizeof(path), "%s.lock", sock->path);
     sock->lock_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     if (sock->lock_fd < 0) {
-        err_set(err, "%s: %s", path, strerror(errno));
+        err_set(err,
+                "%s: it and %s cannot be made: %s; name a path in a directory of the user "
+                "that pystrobe runs as",
+                sock->path, path, strerror(errno));
         return false;
     }
     if (flock(sock->lock_fd, LOCK_EX | LOCK_NB) == 0)

@@ -27,6 +27,13 @@ struct web_listen {
  */
 MUST_CHECK bool web_listen_open(struct web_listen *out, const char *listen, struct err *err);
 
+/*
+ * True if this host has the address in `listen`, or could have a socket at its path. Takes no port
+ * and makes nothing, so it may be asked while an agent listens there. False: `err` says why not,
+ * and what to do.
+ */
+MUST_CHECK bool web_listen_can_be(const char *listen, struct err *err);
+
 /* Closes the socket and, with WEB_FILE, removes its file. */
 void web_listen_close(struct web_listen *listen);
 

@@ -134,6 +134,43 @@ def test_a_file_in_the_way_is_told_by_check_doctor_and_agent(pystrobe, agent, tm
     assert sorted(os.listdir(tmp_path)) == sorted({"way", "way.ini"} | {run.ini.name})
 
 
+@pytest.mark.parametrize("key", PLACES)
+@pytest.mark.parametrize("path", ["/proc/x", "/sys/x/y"])
+def test_a_path_where_the_kernel_takes_no_files_is_told_by_check_and_doctor(pystrobe, tmp_path, key, path):
+    ini = tmp_path / "kernel.ini"
+    ini.write_text(PLACES[key] % path)
+
+    checked, doctor = pystrobe.run("check", "-c", ini), pystrobe.run("doctor", "-c", ini)
+
+    assert checked.returncode == doctor.returncode == 1
+    told = r"%s[\w/]*: .*; name another path" % path[:4]  # of a socket, its directory is named
+    assert re.fullmatch("pystrobe: %s: %s\n" % (key, told), checked.stderr)
+    assert re.search("^FAIL  %s +%s$" % (key, told), doctor.stdout, re.M)
+
+
+# 192.0.2.0/24 is for documentation (RFC 5737): no host has an address of it.
+def test_an_address_that_the_host_has_not_is_told_by_check_doctor_and_agent(pystrobe, tmp_path):
+    ini = tmp_path / "address.ini"
+    ini.write_text(PLACES["listen"] % "192.0.2.7:7997")
+
+    checked, doctor, ran = (pystrobe.run(command, "-c", ini) for command in ("check", "doctor", "agent"))
+
+    told = "no network interface of this host has that address: name one of its own, or 0.0.0.0 or [::] for all"
+    assert checked.returncode == doctor.returncode == ran.returncode == 1
+    assert all(told in text for text in (checked.stderr, doctor.stdout, ran.stderr))
+
+
+def test_a_number_that_no_user_can_have_is_no_user(pystrobe, tmp_path):
+    ini = tmp_path / "numbers.ini"
+    numbers = ["-1", "4294967295", "99999999999999999999"]
+    ini.write_text("".join("[target t%d]\nuser = %s\n" % (i, number) for i, number in enumerate(numbers)))
+
+    checked = pystrobe.run("check", "-c", ini)
+
+    assert all("there is no user %s, so it selects no process" % number in checked.stderr for number in numbers)
+    assert checked.returncode == 0
+
+
 @pytest.mark.parametrize("key", ["control", "listen"])
 def test_a_socket_whose_directories_are_absent_is_told_unless_the_agent_makes_its_own(pystrobe, tmp_path, key):
     ini = tmp_path / "absent.ini"

@@ -86,6 +86,18 @@ static void only_what_stands_in_the_way_keeps_a_directory_from_being(void **stat
     assert_non_null(strstr(err.text, "/file/x: Not a directory: file is a file; name another"));
 }
 
+static void file_systems_of_the_kernel_take_no_directories(void **state)
+{
+    struct err err = {""};
+
+    (void)state;
+    assert_false(folder_can_be("/proc/absent/below", &err));
+    assert_string_equal(err.text, "/proc/absent/below: it is in a file system of the kernel, where "
+                                  "no files can be made; name another path");
+    assert_false(folder_can_be("/proc", &err));
+    assert_false(folder_can_be("/sys/absent", &err));
+}
+
 static void what_is_no_directory_is_told(void **state)
 {
     char longer[8192];
@@ -154,6 +166,7 @@ int main(void)
         IN_TREE(a_relative_path_begins_where_we_are),
         IN_TREE(links_of_our_own_are_followed_in_each_part),
         IN_TREE(only_what_stands_in_the_way_keeps_a_directory_from_being),
+        cmocka_unit_test(file_systems_of_the_kernel_take_no_directories),
         IN_TREE(what_is_no_directory_is_told),
         IN_TREE(a_path_that_grows_without_end_is_given_up),
         IN_TREE(links_of_another_user_are_not_followed),

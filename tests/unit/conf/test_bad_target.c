@@ -30,6 +30,16 @@ static struct conf_row rows[] = {
      "service = x\n",
      "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, user, cgroup, "
      "container, systemd_unit, parent, env.NAME\n"},
+    {"a_condition_that_is_wrong_is_none_that_is_missing",
+     "[target t]\n"
+     "env.A = (\n",
+     "t.ini:2: [target t] env.A: \"(\" is not a regular expression: Unmatched ( or \\(; allowed: a "
+     "POSIX extended regular expression\n"},
+    {"a_label_without_a_name",
+     "[target t]\n"
+     "user = u\n"
+     "label. = x\n",
+     "t.ini:3: [target t] label.: has no name; allowed: label.NAME\n"},
     {"a_regular_expression_with_an_open_group",
      "[target t]\n"
      "cmdline = gunicorn(\n",
