@@ -106,9 +106,6 @@ static void write_cure(int cause, const char *folder, char *out, size_t size)
                            "chown %u: %s, or run pystrobe as the user that it belongs to",
                            (unsigned)geteuid(), folder);
         break;
-    case EROFS:
-        (void)snprintf(out, size, "name a directory on a file system that can be written");
-        break;
     case ENOSPC:
     case EDQUOT:
         (void)snprintf(out, size, "make room on that disk, or name a directory on another");

@@ -49,22 +49,34 @@ static void print_command_list(FILE *to)
                 to);
 }
 
+/* Says that there is no such command, or option in its place, and which may be meant. */
+static void explain_unknown(const char *word)
+{
+    struct conf_nearest nearest = {.word = word};
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].help)
+            conf_nearest_try(&nearest, commands[i].name);
+    conf_nearest_try(&nearest, "help");
+    conf_nearest_try(&nearest, "--help");
+    conf_nearest_try(&nearest, "--version");
+    (void)fprintf(stderr, "pystrobe: %s '%s' is not known", *word == '-' ? "option" : "command",
+                  word);
+    if (nearest.best)
+        (void)fprintf(stderr, "; did you mean '%s'?\n", nearest.best);
+    else if (*word == '-')
+        (void)fputs("; options of a command come after it: pystrobe COMMAND [OPTIONS]\n", stderr);
+    else
+        (void)fputs("; pystrobe --help lists them\n", stderr);
+}
+
 /* Runs a command; one that is not known is a mistake. */
 static int run_command(int argc, char **argv)
 {
-    struct conf_nearest nearest = {.word = argv[0]};
-
-    for (size_t i = 0; i < COMMANDS; i++) {
+    for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[0], commands[i].name) == 0)
             return commands[i].run(argc, argv);
-        if (commands[i].help)
-            conf_nearest_try(&nearest, commands[i].name);
-    }
-    (void)fprintf(stderr, "pystrobe: command '%s' is not known", argv[0]);
-    if (nearest.best)
-        (void)fprintf(stderr, "; did you mean '%s'?\n", nearest.best);
-    else
-        (void)fputs("; pystrobe --help lists them\n", stderr);
+    explain_unknown(argv[0]);
     return EXIT_USAGE;
 }
 
