@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cpu_attribution.h - divides the CPU time of a thread over the stacks that it was seen running
- * with.
+ * with, and remembers those with which it sleeps.
  *
  * The kernel knows how much CPU time a thread used; samples know the stacks. Over an interval the
  * CPU time is divided in proportion to the weights of the stacks, so the sum is always the kernel's

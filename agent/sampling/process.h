@@ -106,7 +106,7 @@ struct process_thread {
     uint32_t overcounted_row;
     uint32_t track;                         /* in the time line of the service; 0: none */
     uint64_t track_cpu_ns;                  /* CPU time that its samples have */
-    struct rest_stacks rests;               /* in that interval */
+    struct rest_stacks rests;               /* in the interval of row_ns */
     struct cpu_attribution cpu_attribution; /* rows of the service's profile */
 };
 
