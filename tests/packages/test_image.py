@@ -87,10 +87,15 @@ def test_the_program_needs_glibc_and_nothing_else(image):
 
 def test_its_entrypoint_is_the_program_and_its_settings_are_there(image, container):
     one = container(image.root)
+    check = image.entrypoint + ["check", "-c", image.command[-1]]
+    state = one.folder / "state"
+    state.mkdir()
 
     version = one.run(image.entrypoint + ["--version"])
-    checked = one.run(image.entrypoint + ["check", "-c", image.command[-1]])
+    checked = one.run(check, mounts=[(state, "/var/lib/pystrobe", "rw")])
+    without_volume = one.run(check)
 
+    assert (without_volume.returncode, "mounted read-only" in without_volume.stderr) == (1, True)
     assert version.returncode == 0 and version.stdout.startswith("pystrobe ")
     assert image.command[0] == "agent" and checked.returncode == 0, checked.stderr
     libraries = one.run(["/sbin/ldconfig", "-p"]).stdout

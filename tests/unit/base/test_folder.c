@@ -95,7 +95,6 @@ static void file_systems_of_the_kernel_take_no_directories(void **state)
     assert_string_equal(err.text, "/proc/absent/below: it is in a file system of the kernel, where "
                                   "no files can be made; name another path");
     assert_false(folder_can_be("/proc", &err));
-    assert_false(folder_can_be("/sys/absent", &err));
 }
 
 static void what_is_no_directory_is_told(void **state)
