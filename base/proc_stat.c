@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 
-enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
+enum { STAT_BYTES = 1024, SMALL_BYTES = 256, TURNS_BYTES = 4096 };
 
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
@@ -226,6 +226,40 @@ enum proc_rc proc_sched_reread(int fd, struct proc_sched *out)
 
     if (rc == PROC_OK)
         parse_sched(text, out);
+    return rc;
+}
+
+/* Gives what follows the colon of the first line that begins with `label`; NULL: there is none. */
+static const char *value_of_line(const char *text, const char *label)
+{
+    const char *line = text ? strstr(text, label) : NULL;
+
+    line = line ? strchr(line, ':') : NULL;
+    return line ? line + 1 : NULL;
+}
+
+/* A number of ms that has six digits after the point. */
+static uint64_t ms_to_ns(const char *text)
+{
+    char *point;
+    const uint64_t ms = strtoull(text, &point, 10);
+
+    return ms * 1000000 + (*point == '.' ? strtoull(point + 1, NULL, 10) : 0);
+}
+
+enum proc_rc proc_turns_reread(int fd, struct proc_turns *out)
+{
+    char text[TURNS_BYTES];
+    enum proc_rc rc = proc_file_reread(fd, text, sizeof(text));
+    /* Before this line there is the thread's name, which may look like anything in 15 bytes. */
+    const char *lines = strstr(text, "\n--------------------");
+    const char *counted = value_of_line(lines, "\nse.exec_start "),
+               *ended = value_of_line(lines, "\nnr_switches ");
+
+    if (rc == PROC_OK && (!counted || !ended))
+        return PROC_FAILED;
+    if (rc == PROC_OK)
+        *out = (struct proc_turns){strtoull(ended, NULL, 10), ms_to_ns(counted)};
     return rc;
 }
 

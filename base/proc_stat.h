@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proc_stat.h - the numbers that the kernel tells of a process or thread: its stat, schedstat,
- * statm and status files.
+ * sched, statm and status files.
  *
  * Errors:  all functions that give an enum proc_rc: PROC_GONE, PROC_DENIED, PROC_FAILED, also for
  *          text that is not understood; *out is untouched then.
  * Threads: all functions may be called from any thread; they allocate nothing.
- * Source:  proc(5); Documentation/scheduler/sched-stats.rst of the kernel.
+ * Source:  proc(5); Documentation/scheduler/sched-stats.rst and kernel/sched/debug.c of the kernel.
  */
 #ifndef BASE_PROC_STAT_H
 #define BASE_PROC_STAT_H
@@ -30,6 +30,14 @@ struct proc_sched {
     uint64_t cpu_ns;  /* updated only at ticks, and when the thread leaves the CPU */
     uint64_t wait_ns; /* that it waited for a CPU */
     uint64_t turns;   /* times that it was given a CPU */
+};
+
+/* What the scheduler tells of a thread's turns on a CPU. */
+struct proc_turns {
+    uint64_t ended;      /* that are over: proc_sched.turns, less one while it has a CPU */
+    uint64_t counted_ns; /* when its CPU time was counted last, by the clock of its CPU: when its
+                            last turn ended or, while it has a CPU, at a tick; 0: it has moved to
+                            another CPU since */
 };
 
 /* Memory of a process, in pages. */
@@ -75,6 +83,10 @@ MUST_CHECK int proc_living_dir(int proc_fd);
 /* Reads an open stat, or schedstat, again from its start. */
 MUST_CHECK enum proc_rc proc_stat_reread(int fd, struct proc_stat *out);
 MUST_CHECK enum proc_rc proc_sched_reread(int fd, struct proc_sched *out);
+
+/* Reads an open sched of a thread again; 2 us. Kernels without CONFIG_SCHED_DEBUG have no such
+ * file. */
+MUST_CHECK enum proc_rc proc_turns_reread(int fd, struct proc_turns *out);
 
 /* Reads the schedstat of a thread. */
 MUST_CHECK enum proc_rc proc_sched_read(pid_t pid, pid_t tid, struct proc_sched *out);

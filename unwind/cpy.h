@@ -75,8 +75,9 @@ enum cpy_status {
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
     CPY_STATUS_GC = 1 << 5,        /* it collects garbage */
-    CPY_STATUS_SLEPT = 1 << 6 /* with CPY_STATUS_CPU: it may have slept when its stack was read, so
-                                 a stack with which it sleeps may not be where it ran */
+    CPY_STATUS_CPU_WAIT = 1 << 6 /* with CPY_STATUS_CPU, as far as it is known: it waited for a CPU,
+                                    or left its CPU while its stack was read, which so need not be
+                                    one with which it runs */
 };
 
 struct cpy_thread {
@@ -92,8 +93,7 @@ struct cpy_thread {
     bool cut;        /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
     uint64_t cpu_ns; /* CPU time so far as the kernel counts it, at most a tick old;
                         0 without CPY_STATUS_CPU */
-    uint64_t wait_ns;        /* time that it waited for a CPU; 0 without CPY_STATUS_CPU */
-    uint64_t unseen_wait_ns; /* of that, about, when no sample showed it with CPY_STATUS_CPU */
+    uint64_t wait_ns; /* time that it waited for a CPU; 0 without CPY_STATUS_CPU */
     uint32_t depth;
     const struct cpy_frame *frames; /* [0] is the innermost call */
 };

@@ -286,8 +286,8 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
                                    out->tid, &t->running.wake)) {
         out->status |= CPY_STATUS_CPU;
     }
-    if (out->status & CPY_STATUS_CPU && sched_idle->unsure)
-        out->status |= CPY_STATUS_SLEPT;
+    if (out->status & CPY_STATUS_CPU && sched_idle->cpu_wait)
+        out->status |= CPY_STATUS_CPU_WAIT;
     if (sched_idle->cpu_ns != before_ns)
         t->running.last_ran = out->tid;
     if (sched_idle->cpu >= 0) {
@@ -297,7 +297,6 @@ static void ask_kernel(struct cpy_target *t, struct cached *cached, struct cpy_t
     cpu_account_add(&t->cpu_account, cached, out->status & CPY_STATUS_CPU);
     out->cpu_ns = sched_idle->cpu_ns;
     out->wait_ns = sched_idle->wait_ns;
-    out->unseen_wait_ns = sched_idle->unseen_wait_ns;
 }
 
 /*
@@ -438,7 +437,8 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, bool 
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_SLEPT | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status &=
+        ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_CPU_WAIT | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (ask)
         ask_kernel(t, cached, out);
@@ -454,7 +454,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     struct cached *cached = thread->cached;
     struct cpy_thread *out = &cached->out;
 
-    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_SLEPT | CPY_STATUS_GC);
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_CPU_WAIT | CPY_STATUS_GC);
     out->still = true;
     out->same = put_name(t, thread, out);
     each(ctx, out);

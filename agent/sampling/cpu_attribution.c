@@ -17,82 +17,78 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
     cpu_attribution_init(cpu_attribution);
 }
 
-bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight,
-                         bool woken)
+/* Gives the item of a row, made if there is none; NULL: it is full, or out of memory. */
+static struct cpu_attribution_item *item_of(struct cpu_attribution *cpu_attribution, uint32_t row)
 {
-    const struct cpu_weight now = {weight, woken ? weight : 0};
-
-    cpu_attribution->samples++;
     for (size_t i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
-        if (cpu_attribution->items[i - 1].row == row) {
-            cpu_attribution->items[i - 1].now.seen += now.seen;
-            cpu_attribution->items[i - 1].now.woken += now.woken;
-            cpu_attribution->now_total += weight;
-            return true;
-        }
+        if (cpu_attribution->items[i - 1].row == row)
+            return &cpu_attribution->items[i - 1];
     if (cpu_attribution->count == CPU_ATTRIBUTION_MAX ||
         !ARRAY_RESERVE(cpu_attribution->items, cpu_attribution->capacity,
                        cpu_attribution->count + 1))
+        return NULL;
+    cpu_attribution->items[cpu_attribution->count] = (struct cpu_attribution_item){.row = row};
+    return &cpu_attribution->items[cpu_attribution->count++];
+}
+
+bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight,
+                         enum cpu_attribution_kind kind)
+{
+    struct cpu_attribution_item *item = item_of(cpu_attribution, row);
+
+    if (!item)
         return false;
-    cpu_attribution->items[cpu_attribution->count++] =
-        (struct cpu_attribution_item){.row = row, .now = now};
-    cpu_attribution->now_total += weight;
+    if (kind == CPU_ATTRIBUTION_WAITED) {
+        item->waited += weight;
+        cpu_attribution->waited += weight;
+        return true;
+    }
+    item->now += weight;
+    cpu_attribution->now += weight;
+    cpu_attribution->samples++;
     return true;
 }
 
-void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns,
-                              uint64_t wait_ns)
+void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns)
 {
     struct cpu_attribution_item *item, *end = cpu_attribution->items + cpu_attribution->count;
-    const double cpu = (double)cpu_ns, wait = (double)wait_ns;
-    double scale;
-    uint64_t seen;
+    const double scale = (double)cpu_ns / (double)cpu_attribution->now;
+    uint64_t used;
 
-    cpu_attribution->samples = 0;
-    if (cpu_attribution->now_total == 0)
+    if (cpu_attribution->now == 0)
         return;
-    scale = cpu / (double)cpu_attribution->now_total;
     for (item = cpu_attribution->items; item < end; item++) {
-        seen = (uint64_t)((double)item->now.seen * scale);
-        item->ended.seen += seen;
-        item->ended.woken += (uint64_t)((double)item->now.woken * scale);
-        cpu_attribution->total += seen;
-        item->now = (struct cpu_weight){0, 0};
+        used = (uint64_t)((double)item->now * scale);
+        item->ended += used;
+        cpu_attribution->ended += used;
+        item->now = 0;
     }
-    cpu_attribution->now_total = 0;
-    if (wait_ns > 0)
-        cpu_attribution->waits += (uint64_t)(cpu * wait / (cpu + wait));
+    cpu_attribution->now = cpu_attribution->samples = 0;
 }
 
-void cpu_attribution_leave_waits(struct cpu_attribution *cpu_attribution)
+/* What an item weighs in a kind of samples. */
+static uint64_t seen_as(const struct cpu_attribution_item *item, enum cpu_attribution_kind kind)
 {
-    struct cpu_attribution_item *item, *end = cpu_attribution->items + cpu_attribution->count;
-    const double waits = (double)cpu_attribution->waits;
-    uint64_t woken = 0, left_out;
-    double part;
-
-    for (item = cpu_attribution->items; item < end; item++)
-        woken += item->ended.woken;
-    if (woken == 0 || woken == cpu_attribution->total)
-        return;
-    part = waits < (double)woken ? waits / (double)woken : 1;
-    for (item = cpu_attribution->items; item < end; item++) {
-        left_out = (uint64_t)((double)item->ended.woken * part);
-        item->ended.seen -= left_out;
-        cpu_attribution->total -= left_out;
-    }
+    return kind == CPU_ATTRIBUTION_WAITED ? item->waited : item->ended + item->now;
 }
 
-uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, uint64_t amount,
+uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution,
+                                enum cpu_attribution_kind kind, uint64_t amount,
                                 void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx)
 {
-    const uint64_t total = cpu_attribution->total + cpu_attribution->now_total;
-    uint64_t given = 0, due, weight = 0;
+    const uint64_t totals[CPU_ATTRIBUTION_KINDS] = {
+        [CPU_ATTRIBUTION_RAN] = cpu_attribution->ended + cpu_attribution->now,
+        [CPU_ATTRIBUTION_WAITED] = cpu_attribution->waited,
+    };
+    uint64_t given = 0, due, weight = 0, total;
     size_t i, count = cpu_attribution->count;
     double share;
 
+    if (totals[kind] == 0)
+        kind = kind == CPU_ATTRIBUTION_RAN ? CPU_ATTRIBUTION_WAITED : CPU_ATTRIBUTION_RAN;
+    total = totals[kind];
     for (i = 0; i < count; i++) {
-        weight += cpu_attribution->items[i].ended.seen + cpu_attribution->items[i].now.seen;
+        weight += seen_as(&cpu_attribution->items[i], kind);
         share = total ? (double)weight / (double)total : (double)(i + 1) / (double)count;
         /* Shares are cut from a running sum, so that rounding never adds up. */
         due = i + 1 == count ? amount : (uint64_t)((double)amount * share);
@@ -106,39 +102,6 @@ uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, u
 void cpu_attribution_clear(struct cpu_attribution *cpu_attribution)
 {
     cpu_attribution->count = 0;
-    cpu_attribution->total = cpu_attribution->now_total = 0;
-    cpu_attribution->samples = cpu_attribution->waits = 0;
-}
-
-static struct rest_stack *find_row(struct rest_stacks *stacks, uint32_t row)
-{
-    for (unsigned i = 0; i < stacks->count && i < REST_STACKS_MAX; i++)
-        if (stacks->items[i].row == row)
-            return &stacks->items[i];
-    return NULL;
-}
-
-void rest_stacks_note_asleep(struct rest_stacks *stacks, uint32_t row)
-{
-    struct rest_stack *stack = find_row(stacks, row);
-
-    if (!stack) {
-        stack = &stacks->items[stacks->count++ % REST_STACKS_MAX];
-        *stack = (struct rest_stack){.row = row};
-    }
-    stack->asleep++;
-}
-
-const struct rest_stack *rest_stacks_note_ready(struct rest_stacks *stacks, uint32_t row)
-{
-    struct rest_stack *stack = find_row(stacks, row);
-
-    if (stack)
-        stack->ready++;
-    return stack;
-}
-
-bool rest_stack_may_wait(const struct rest_stack *stack, bool has_gil)
-{
-    return stack && !has_gil && stack->asleep >= stack->ready;
+    cpu_attribution->now = cpu_attribution->ended = cpu_attribution->waited = 0;
+    cpu_attribution->samples = 0;
 }

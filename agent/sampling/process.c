@@ -126,11 +126,9 @@ static enum cpu_class unseen_class(const struct process *p)
 /* Ends a part of a thread's interval; see cpu_attribution.h. */
 static void end_part(struct process_thread *thread)
 {
-    const uint64_t took = thread->times.cpu_ns - thread->part.cpu_ns;
-    const uint64_t waited = thread->times.wait_ns - thread->part.wait_ns;
-    const uint64_t unseen = thread->times.unseen_wait_ns - thread->part.unseen_wait_ns;
-
-    cpu_attribution_end_part(&thread->cpu_attribution, took, unseen < waited ? waited - unseen : 0);
+    if (thread->cpu_attribution.now == 0)
+        return;
+    cpu_attribution_end_part(&thread->cpu_attribution, thread->times.cpu_ns - thread->part.cpu_ns);
     thread->part = thread->times;
 }
 
@@ -145,13 +143,14 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
     if (!thread->counts)
         return 0;
     end_part(thread);
-    cpu_attribution_leave_waits(&thread->cpu_attribution);
-    if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0)
+    if (cpu_attribution_divide(&thread->cpu_attribution, CPU_ATTRIBUTION_RAN, took, add_cpu, p) ==
+        0)
         left = took;
-    if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
+    if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, CPU_ATTRIBUTION_WAITED,
+                                             waited, add_wait, p) == 0)
         add_wait(p, service_class_row(p->service, unseen_class(p), NULL, &tag), waited);
     cpu_attribution_clear(&thread->cpu_attribution);
-    thread->committed = thread->times;
+    thread->committed = thread->part = thread->times;
     if (!p->options.main_only)
         return left;
     add_cpu_to(p, unseen_class(p), NULL, left); /* the remainder has other threads' time, too */
@@ -166,11 +165,12 @@ static void note_tail(struct process *p, const struct process_thread *thread)
 {
     const struct cpu_attribution *seen = &thread->cpu_attribution;
     const uint64_t took = thread->times.cpu_ns - thread->part.cpu_ns;
-    const double part = took < seen->now_total ? 1 - (double)took / (double)seen->now_total : 0;
+    const double part = took < seen->now ? 1 - (double)took / (double)seen->now : 0;
 
     for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
         (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].now.seen * part), false);
+                                   (uint64_t)((double)seen->items[i].now * part),
+                                   CPU_ATTRIBUTION_RAN);
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */
@@ -343,9 +343,9 @@ static void commit_remainder(struct process *p)
         look_at_native_threads(p);
     native_threads_tell(&p->native, give_native, &left);
     of_tails = left.ns > p->resting_ns ? left.ns - p->resting_ns : 0;
-    if (of_tails > TAILS_MOST * p->tails.now_total)
-        of_tails = TAILS_MOST * p->tails.now_total;
-    left.ns -= cpu_attribution_divide(&p->tails, of_tails, add_cpu, p);
+    if (of_tails > TAILS_MOST * p->tails.now)
+        of_tails = TAILS_MOST * p->tails.now;
+    left.ns -= cpu_attribution_divide(&p->tails, CPU_ATTRIBUTION_RAN, of_tails, add_cpu, p);
     cpu_attribution_clear(&p->tails);
     p->resting_ns = 0;
     add_cpu_to(p, unseen_class(p), NULL, left.ns);
@@ -371,8 +371,8 @@ static void give_to_children(void *ctx, const char *name, uint64_t start, uint64
     char since[SERVICE_SINCE_MAX];
 
     if (!name) {
-        ns -= cpu_attribution_divide(&p->child_tails,
-                                     ns < p->child_tails.now_total ? ns : p->child_tails.now_total,
+        ns -= cpu_attribution_divide(&p->child_tails, CPU_ATTRIBUTION_RAN,
+                                     ns < p->child_tails.now ? ns : p->child_tails.now,
                                      give_to_child_tail, p);
         cpu_attribution_clear(&p->child_tails);
     }
@@ -437,7 +437,8 @@ void process_note_child(struct process *p, const struct process *child, uint64_t
         thread = &child->threads[i];
         if (thread->ran && thread->row_ns == child->service->start_ns &&
             row_in_service(p->service, child->service, thread->row, &row))
-            (void)!cpu_attribution_add(&p->child_tails, row, now_ns - thread->last_ns, false);
+            (void)!cpu_attribution_add(&p->child_tails, row, now_ns - thread->last_ns,
+                                       CPU_ATTRIBUTION_RAN);
     }
 }
 
@@ -644,7 +645,7 @@ static struct process_thread *find_process_thread(const struct sampling *samplin
 static void end_part_if_due(struct process_thread *thread)
 {
     if (thread->cpu_attribution.samples >= PART_SAMPLES &&
-        thread->cpu_attribution.now_total >= PART_LEAST_NS)
+        thread->cpu_attribution.now >= PART_LEAST_NS)
         end_part(thread);
 }
 
@@ -659,11 +660,7 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
         thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
         thread->part = thread->committed;
         thread->track_cpu_ns = thread->committed.cpu_ns;
-        thread->part.unseen_wait_ns = seen->unseen_wait_ns;
     }
-    if (seen->unseen_wait_ns < thread->times.unseen_wait_ns) /* the unwinder counts from 0 again */
-        thread->part.unseen_wait_ns = seen->unseen_wait_ns;
-    thread->times.unseen_wait_ns = seen->unseen_wait_ns;
     take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
 
@@ -678,24 +675,17 @@ static uint32_t row_of(const struct sampling *sampling, const struct process_thr
     return service_row(p->service, seen, &sampling->tag);
 }
 
-/* Notes that a thread was seen running with a stack. Where it may have slept with that stack, this
- * counts only if it is seen running with no other; where it may only have been woken up, for one
- * tick. */
-static void note_running(struct sampling *sampling, struct process_thread *thread, uint32_t status,
-                         uint32_t row, uint64_t weight)
+/* Notes that a thread was seen running, or waiting for a CPU, with a stack. */
+static void note_ready(struct process *p, struct process_thread *thread, uint32_t status,
+                       uint32_t row, uint64_t weight)
 {
-    struct process *p = sampling->process;
-    const struct rest_stack *rest = rest_stacks_note_ready(&thread->rests, row);
-    const bool woken = rest_stack_may_wait(rest, status & CPY_STATUS_GIL);
+    const enum cpu_attribution_kind kind =
+        status & CPY_STATUS_CPU_WAIT ? CPU_ATTRIBUTION_WAITED : CPU_ATTRIBUTION_RAN;
 
-    if (rest && status & CPY_STATUS_SLEPT)
-        weight = 0;
-    else if (woken)
-        weight /= sampling->weight;
-    if (cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
+    if (cpu_attribution_add(&thread->cpu_attribution, row, weight, kind))
         return;
     commit_thread(p, thread); /* full: give out what came so far */
-    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight, woken))
+    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight, kind))
         p->failed = true;
 }
 
@@ -715,8 +705,6 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
     thread->has_exception = p->options.exception && status & CPY_STATUS_EXCEPTION;
     thread->ran = status & CPY_STATUS_CPU;
     is_met = sampling->weight > 1 && is_known && row != before;
-    if (!is_known)
-        thread->rests = (struct rest_stacks){.count = 0};
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
     remaining_ns = add_wall(p, thread, 1, weight);
@@ -725,10 +713,8 @@ static void count_thread_row(struct sampling *sampling, struct process_thread *t
         thread->overcounted_ns = weight / 2;
         thread->overcounted_row = before;
     }
-    if (!(status & CPY_STATUS_CPU))
-        rest_stacks_note_asleep(&thread->rests, row);
-    else if (thread->counts)
-        note_running(sampling, thread, status, row, remaining_ns > 0 ? remaining_ns : 1);
+    if (status & CPY_STATUS_CPU && thread->counts)
+        note_ready(p, thread, status, row, remaining_ns > 0 ? remaining_ns : 1);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */

@@ -13,7 +13,7 @@
  *            children used that nobody sampled (children.h).
  * GIL time:  the wall time of samples in which the thread held the GIL; exception time likewise.
  * Wait time: the time in which the thread was ready to run and had no CPU, by the kernel; divided
- *            like CPU time.
+ *            over the stacks that it was seen waiting with.
  *
  * What a process uses once its interpreter shuts down, after the last Python frame, goes to a frame
  * that says so, and to no function that has ended.
@@ -74,7 +74,6 @@ struct process_gil_stuck {
 /* CPU times of a thread as the scheduler counts them, a tick old at most. */
 struct process_times {
     uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
-    uint64_t unseen_wait_ns;  /* cpy_thread.unseen_wait_ns: part of the latter */
 };
 
 /*
@@ -106,7 +105,6 @@ struct process_thread {
     uint32_t overcounted_row;
     uint32_t track;                         /* in the time line of the service; 0: none */
     uint64_t track_cpu_ns;                  /* CPU time that its samples have */
-    struct rest_stacks rests;               /* in the interval of row_ns */
     struct cpu_attribution cpu_attribution; /* rows of the service's profile */
 };
 

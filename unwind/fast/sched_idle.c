@@ -3,6 +3,7 @@
 #include "unwind/fast/sched_idle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -17,39 +18,46 @@ enum { SKIP_MAX = 64 };
  */
 enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
+/* One takes the CPU from the other where a turn ends and the next begins at one time, or nearly. */
+enum { HANDOVER_NS = 2000 };
+
 void sched_idle_init(struct sched_idle *sched_idle)
 {
-    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .cpu = -1, .slept_on = -1};
+    *sched_idle =
+        (struct sched_idle){.fd = -1, .stat_fd = -1, .sched_fd = -1, .cpu = -1, .slept_on = -1};
 }
 
-static void close_kept_stat(struct sched_idle *sched_idle)
+static void close_kept(struct sched_idle *sched_idle)
 {
     if (sched_idle->stat_fd >= 0)
         (void)close(sched_idle->stat_fd);
+    if (sched_idle->sched_fd >= 0)
+        (void)close(sched_idle->sched_fd);
     if (sched_idle->kept)
         *sched_idle->kept = NULL;
-    sched_idle->stat_fd = -1;
+    sched_idle->stat_fd = sched_idle->sched_fd = -1;
     sched_idle->kept = NULL;
 }
 
-/* Gives an open stat a place, which another may have to leave. */
-static void keep_stat(struct sched_idle *sched_idle, struct sched_idle_files *files)
+/* Gives a thread a place for its open files, which another may have to leave. */
+static void keep(struct sched_idle *sched_idle, struct sched_idle_files *files)
 {
     struct sched_idle **place = &files->open[files->next];
 
     files->next = (files->next + 1) % files->max;
     if (*place)
-        close_kept_stat(*place);
+        close_kept(*place);
     *place = sched_idle;
     sched_idle->kept = place;
 }
 
 size_t sched_idle_files_left(const struct sched_idle_files *files)
 {
-    size_t left = files->max;
+    size_t left = 2 * files->max + !files->knows_own;
 
     for (size_t i = 0; i < files->max; i++)
-        left -= files->open[i] != NULL;
+        if (files->open[i])
+            left -= files->open[i]->sched_fd >= 0 ? 2 : 1;
     return left;
 }
 
@@ -57,14 +65,17 @@ void sched_idle_files_finish(struct sched_idle_files *files)
 {
     for (size_t i = 0; i < files->max; i++)
         if (files->open[i])
-            close_kept_stat(files->open[i]);
+            close_kept(files->open[i]);
+    if (files->knows_own && files->own_sched >= 0)
+        (void)close(files->own_sched);
+    files->knows_own = false;
 }
 
 void sched_idle_finish(struct sched_idle *sched_idle)
 {
     if (sched_idle->fd >= 0)
         (void)close(sched_idle->fd);
-    close_kept_stat(sched_idle);
+    close_kept(sched_idle);
     sched_idle_init(sched_idle);
 }
 
@@ -90,9 +101,6 @@ static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_
         sched_idle->asleep = false;
         return false;
     }
-    if (sched_idle->asleep && now.turns > sched_idle->turns && now.wait_ns > sched_idle->wait_ns)
-        sched_idle->unseen_wait_ns +=
-            (now.wait_ns - sched_idle->wait_ns) / (now.turns - sched_idle->turns);
     sched_idle->asleep &= now.turns == sched_idle->turns;
     sched_idle->turns = now.turns;
     sched_idle->wait_ns = now.wait_ns;
@@ -108,7 +116,7 @@ static char read_sched_state(struct sched_idle *sched_idle, struct sched_idle_fi
     if (sched_idle->stat_fd < 0) {
         sched_idle->stat_fd = open_thread_file(sched_idle, proc_fd, tid, "stat");
         if (sched_idle->stat_fd >= 0)
-            keep_stat(sched_idle, files);
+            keep(sched_idle, files);
     }
     if (proc_stat_reread(sched_idle->stat_fd, &stat) != PROC_OK)
         return '?';
@@ -144,6 +152,30 @@ static bool is_sleep(char state)
     return state == 'S' || state == 'D';
 }
 
+/* Reads what the kernel tells of the calling thread's turns. */
+static bool read_own_turns(struct sched_idle_files *files, struct proc_turns *out)
+{
+    if (!files->knows_own)
+        files->own_sched = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+    files->knows_own = true;
+    return proc_turns_reread(files->own_sched, out) == PROC_OK;
+}
+
+/* Tells whether a thread that is ready to run has a CPU, or waits for one: see sched_idle_look. */
+static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
+                                         struct sched_idle_files *files, int proc_fd, pid_t tid)
+{
+    struct proc_turns its, own;
+
+    if (sched_idle->sched_fd < 0)
+        sched_idle->sched_fd = open_thread_file(sched_idle, proc_fd, tid, "sched");
+    if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK || its.ended < sched_idle->turns)
+        return SCHED_IDLE_RUNS;
+    if (sched_idle->cpu != sched_getcpu() || !read_own_turns(files, &own))
+        return SCHED_IDLE_WAITS;
+    return own.counted_ns - its.counted_ns <= HANDOVER_NS ? SCHED_IDLE_RUNS : SCHED_IDLE_WAITS;
+}
+
 bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                      pid_t tid)
 {
@@ -165,7 +197,7 @@ bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *fil
         fall_asleep(sched_idle);
         sched_idle->look = SCHED_IDLE_SLEPT;
     } else if (state == 'R') {
-        sched_idle->look = SCHED_IDLE_READY;
+        sched_idle->look = look_for_cpu(sched_idle, files, proc_fd, tid);
     }
     return false;
 }
@@ -212,11 +244,10 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
 
     sched_idle->bursts = look != SCHED_IDLE_NO_LOOK;
     sched_idle->look = SCHED_IDLE_NO_LOOK;
-    sched_idle->unsure = false;
-    if (look == SCHED_IDLE_READY && sched_idle->turns == turns && sched_idle->cpu_ns == cpu_ns) {
-        sched_idle->unsure = sched_idle->cpu == sched_getcpu();
+    sched_idle->cpu_wait = look == SCHED_IDLE_WAITS;
+    if (look == SCHED_IDLE_WAITS ||
+        (look == SCHED_IDLE_RUNS && sched_idle->turns == turns && sched_idle->cpu_ns == cpu_ns))
         return true;
-    }
     sched_idle->cpu = -1;
     if (look == SCHED_IDLE_SLEPT || (counted && sched_idle->asleep))
         return false;
@@ -226,14 +257,14 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
         return true;
     }
     is_ready = ask_state(sched_idle, files, proc_fd, tid, counted ? wake->woke_ns : 0, wake->cpu);
-    sched_idle->unsure = look == SCHED_IDLE_READY && (!is_ready || sched_idle->turns != turns);
-    return is_ready || sched_idle->unsure;
+    sched_idle->cpu_wait = look == SCHED_IDLE_RUNS && (!is_ready || sched_idle->turns != turns);
+    return is_ready || sched_idle->cpu_wait;
 }
 
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu)
 {
     (void)read_sched_counters(sched_idle, proc_fd, tid);
-    sched_idle->asleep = sched_idle->stale = sched_idle->unsure = false;
+    sched_idle->asleep = sched_idle->stale = sched_idle->cpu_wait = false;
     sched_idle->look = SCHED_IDLE_NO_LOOK;
     sched_idle->cpu = cpu;
     sched_idle->woke_ns = 0;

@@ -27,7 +27,8 @@ enum { SCHED_IDLE_LATELY = 16 };
 enum sched_idle_look {
     SCHED_IDLE_NO_LOOK, /* there was none, or it found nothing out */
     SCHED_IDLE_SLEPT,
-    SCHED_IDLE_READY /* it ran, or waited for a CPU */
+    SCHED_IDLE_WAITS, /* it waited for a CPU */
+    SCHED_IDLE_RUNS   /* it had a CPU; or the kernel does not tell one from the other */
 };
 
 /*
@@ -40,8 +41,8 @@ enum sched_idle_look {
  */
 struct sched_idle {
     int fd;                   /* owned: schedstat of the thread; -1: not open */
-    int stat_fd;              /* owned: stat of the thread; -1: not open */
-    struct sched_idle **kept; /* where sched_idle_files has it while that is open; else NULL */
+    int stat_fd, sched_fd;    /* owned: stat and sched of the thread; -1: not open */
+    struct sched_idle **kept; /* where sched_idle_files has it while those are open; else NULL */
     bool asleep;              /* it slept when `turns` was read */
     bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
     bool read;        /* its stack was read while it slept */
@@ -49,16 +50,14 @@ struct sched_idle {
     unsigned lately;  /* so many samples look at it first, as it was seen asleep lately */
     enum sched_idle_look look; /* of this sample */
     bool bursts;               /* the last sched_idle_is_ready had a look of its sample */
-    bool unsure; /* that look found it ready, but its stack may be the one with which it sleeps: it
-                    has slept since, or was woken up on our CPU and waits for that */
+    bool cpu_wait;             /* that look found that it waited for a CPU, or it has left its CPU
+                                  since: its stack need not be one with which it runs */
     bool is_short;  /* since the caller cleared it, a file could not be opened for lack of
                        descriptors or memory: what was found of the thread means nothing */
     int cpu;        /* CPU that this sample's look or sched_idle_is_ready found; -1: none did */
     int slept_on;   /* CPU on which it was seen asleep last; -1: none */
     uint64_t turns; /* times that it was given a CPU */
     uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */
-    uint64_t unseen_wait_ns;  /* of that, what it waited between a look that found it asleep and its
-                                 next turn: no look can tell such a wait from sleep */
     uint64_t woke_ns;         /* sched_idle_wake.woke_ns when it was last known to run until its CPU
                                  was taken; 0: not known */
     uint64_t woke_sum_ns;     /* cpu_ns + wait_ns at woke_ns */
@@ -69,19 +68,21 @@ struct sched_idle {
 enum { SCHED_IDLE_FILES_MAX = 256 };
 
 /*
- * The stat files that stay open, of all threads that share this. With thousands of threads
- * descriptors are scarce, and most threads sleep: one that is asked again and again keeps its file,
- * and the one that was opened first makes room.
+ * The stat and sched files that stay open, of all threads that share this. With thousands of
+ * threads descriptors are scarce, and most threads sleep: one that is asked again and again keeps
+ * its files, and the one whose were opened first makes room.
  *
  * Shape: all zero but `max`: none is open; sched_idle_files_finish before it goes.
  */
 struct sched_idle_files {
     struct sched_idle *open[SCHED_IDLE_FILES_MAX]; /* borrowed; NULL: nobody's */
     size_t next;                                   /* place that is given away next */
-    size_t max; /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
+    size_t max;     /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
+    bool knows_own; /* it was tried to open own_sched */
+    int own_sched;  /* owned: sched of the thread that samples; -1: it cannot be opened */
 };
 
-/* How many more than now may be open. */
+/* How many descriptors more than now may be open. */
 size_t sched_idle_files_left(const struct sched_idle_files *files);
 
 void sched_idle_files_finish(struct sched_idle_files *files);
@@ -110,17 +111,23 @@ bool sched_idle_since_look(struct sched_idle *sched_idle);
  * its stack was fetched while it slept: so whether it runs is found out first. `proc_fd` is the
  * process's /proc directory.
  *
+ * One that is ready to run has a CPU, or waits for one. It has one if it has been given a CPU once
+ * more than it has left one; or did until now, if it is the one that the calling thread took the
+ * CPU from. Else it waits, and where it waits says little of where it runs: with the stack with
+ * which it slept before it was woken up, say.
+ *
  * Gives: true: it has slept since before its stack was read.
  * Cost: nothing for a thread that was not seen asleep lately; else reads schedstat (0.4 us warm),
- *       and stat (1.2 us) unless it has slept on.
+ *       and stat (1.2 us) unless it has slept on; sched (2 us) if it is ready to run, and our own
+ * if it has no CPU.
  */
 bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                      pid_t tid);
 
 /*
- * True if the thread runs or waits for a CPU; the kernel does not tell which. What sched_idle_look
- * found in this sample holds, whatever the thread has done since (see `unsure`); else it is asked
- * now, after its stack was fetched.
+ * True if the thread runs or waits for a CPU. What sched_idle_look found in this sample holds,
+ * whatever the thread has done since (see `cpu_wait`); else it is asked now, after its stack was
+ * fetched.
  *
  * Cost: reads schedstat, and stat, unless it has slept on, or ran on without a break since the
  *       look, or its counters account for all the time since it was preempted last.

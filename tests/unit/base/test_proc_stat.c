@@ -125,6 +125,31 @@ static void counts_the_turns_and_the_time_of_a_thread(void **state)
     assert_true(after.wait_ns >= before.wait_ns);
 }
 
+/* A thread that has a CPU has begun one turn more than it has ended. */
+static void counts_the_turns_that_have_ended(void **state)
+{
+    struct thread *t = *state;
+    int fd = proc_file_open(t->proc_fd, "task/%d/sched", (int)t->tid);
+    struct proc_turns turns;
+    struct proc_sched counts;
+
+    if (fd < 0)
+        skip(); /* the kernel has no such file */
+    assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
+    assert_true(turns.ended > 0);
+    assert_int_equal(turns.ended, thread_counts(t).turns);
+    thread_run(t);
+    do {
+        counts = thread_counts(t);
+        assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
+    } while (turns.ended + 1 != counts.turns);
+    assert_true(turns.counted_ns > 0);
+    thread_stop(t);
+    thread_end(t);
+    assert_int_equal(proc_turns_reread(fd, &turns), PROC_GONE);
+    (void)close(fd);
+}
+
 static void says_so_when_a_thread_is_gone(void **state)
 {
     struct thread *t = *state;
@@ -230,6 +255,31 @@ static void takes_no_line_without_its_fields(void **state)
         assert_int_equal(stat.cpu, 7);
         (void)close(fd);
     }
+}
+
+static void takes_numbers_of_turns_from_their_lines_alone(void **state)
+{
+#define DASHES "\n-----------------------------------\n"
+    static const char *const bad[] = {
+        "", "x" DASHES, "x\nse.exec_start : 1.000000\nnr_switches : 5\n",
+        "x" DASHES "se.exec_start : 1.000000\n", "x" DASHES "nr_switches\nse.exec_start : 1\n"};
+    struct proc_turns turns = {.ended = 7};
+    int fd = file_with("\nnr_switches :9 (3, #threads: 1)" DASHES
+                       "se.exec_start    :    12.000345\nnr_switches   :  42\n"
+                       "nr_involuntary_switches  : 4\n");
+
+    (void)state;
+    assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
+    assert_int_equal(turns.ended, 42);
+    assert_int_equal(turns.counted_ns, 12000345);
+    (void)close(fd);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        fd = file_with(bad[i]);
+        assert_int_equal(proc_turns_reread(fd, &turns), PROC_FAILED);
+        assert_int_equal(turns.ended, 42);
+        (void)close(fd);
+    }
+#undef DASHES
 }
 
 /* As the kernel tells of a process that its parent has just waited for. */
@@ -397,6 +447,8 @@ int main(void)
         TEST(counts_the_threads_of_the_process),
         TEST(is_not_misled_by_the_name_of_a_thread),
         TEST(counts_the_turns_and_the_time_of_a_thread),
+        TEST(counts_the_turns_that_have_ended),
+        TEST(takes_numbers_of_turns_from_their_lines_alone),
         TEST(says_so_when_a_thread_is_gone),
         TEST(tells_a_program_from_the_next_where_addresses_are_not_random),
         TEST(says_so_where_no_file_is_open),

@@ -22,12 +22,20 @@ static void give(void *ctx, uint32_t row, uint64_t share)
     given->calls++;
 }
 
-static struct given divide(struct cpu_attribution *cpu_attribution, uint64_t amount)
+static struct given divide_by(struct cpu_attribution *cpu_attribution,
+                              enum cpu_attribution_kind kind, uint64_t amount)
 {
     struct given given = {.calls = 0};
-    uint64_t total = cpu_attribution_divide(cpu_attribution, amount, give, &given);
+    uint64_t total = cpu_attribution_divide(cpu_attribution, kind, amount, give, &given);
 
     assert_true(total == given.sum);
+    return given;
+}
+
+static struct given divide(struct cpu_attribution *cpu_attribution, uint64_t amount)
+{
+    const struct given given = divide_by(cpu_attribution, CPU_ATTRIBUTION_RAN, amount);
+
     cpu_attribution_clear(cpu_attribution);
     return given;
 }
@@ -39,10 +47,10 @@ static void divides_in_proportion(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 9, 100, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, CPU_ATTRIBUTION_RAN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100, CPU_ATTRIBUTION_RAN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300, CPU_ATTRIBUTION_RAN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 9, 100, CPU_ATTRIBUTION_RAN));
     given = divide(&cpu_attribution, 8000);
 
     assert_int_equal(given.calls, 3);
@@ -70,7 +78,7 @@ static void divides_evenly_where_no_row_has_weight(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < 4; row++)
-        assert_true(cpu_attribution_add(&cpu_attribution, row, 0, false));
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 0, CPU_ATTRIBUTION_RAN));
     given = divide(&cpu_attribution, 400);
     for (uint32_t row = 0; row < 4; row++)
         assert_int_equal(given.shares[row], 100);
@@ -84,9 +92,9 @@ static void forgets_what_it_has_given(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, CPU_ATTRIBUTION_RAN));
     assert_int_equal(divide(&cpu_attribution, 100).sum, 100);
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1, CPU_ATTRIBUTION_RAN));
     given = divide(&cpu_attribution, 100);
 
     assert_int_equal(given.shares[1], 0);
@@ -115,7 +123,7 @@ static void gives_out_every_nanosecond_whatever_the_weights(void **state)
         for (size_t i = 0; i < count; i++) {
             weight = next_random(&seed) >> shift;
             assert_true(cpu_attribution_add(&cpu_attribution, (uint32_t)(next_random(&seed) % MOST),
-                                            weight, false));
+                                            weight, CPU_ATTRIBUTION_RAN));
         }
         amount = next_random(&seed) >> (next_random(&seed) % 48);
         assert_true(divide(&cpu_attribution, amount).sum == amount);
@@ -136,7 +144,7 @@ static void keeps_each_share_near_its_proportion(void **state)
     for (uint32_t i = 0; i < COUNT; i++) {
         weights[i] = next_random(&seed) % 60000000;
         total += weights[i];
-        assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i], false));
+        assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i], CPU_ATTRIBUTION_RAN));
     }
     given = divide(&cpu_attribution, amount);
 
@@ -155,67 +163,74 @@ static void takes_no_more_rows_than_its_maximum(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < CPU_ATTRIBUTION_MAX; row++)
-        assert_true(cpu_attribution_add(&cpu_attribution, row, 1, false));
-    assert_false(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 5, 1, false)); /* one that it has */
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 1, CPU_ATTRIBUTION_RAN));
+    assert_false(
+        cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, CPU_ATTRIBUTION_RAN));
+    assert_true(
+        cpu_attribution_add(&cpu_attribution, 5, 1, CPU_ATTRIBUTION_RAN)); /* one that it has */
     assert_int_equal(divide(&cpu_attribution, 12345).sum, 12345);
-    assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, false));
+    assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1, CPU_ATTRIBUTION_RAN));
     cpu_attribution_finish(&cpu_attribution);
 }
 
-static void leaves_out_what_a_thread_waited_where_it_slept(void **state)
+static void divides_what_it_waited_over_the_stacks_where_it_waited(void **state)
+{
+    struct cpu_attribution cpu_attribution;
+    struct given given;
+
+    (void)state;
+    cpu_attribution_init(&cpu_attribution);
+    for (int part = 0; part < 2; part++) {
+        assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, CPU_ATTRIBUTION_RAN));
+        assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, CPU_ATTRIBUTION_RAN));
+        assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, CPU_ATTRIBUTION_WAITED));
+        assert_true(cpu_attribution_add(&cpu_attribution, 3, 300, CPU_ATTRIBUTION_WAITED));
+        cpu_attribution_end_part(&cpu_attribution, 40);
+    }
+    given = divide_by(&cpu_attribution, CPU_ATTRIBUTION_WAITED, 8000);
+    assert_int_equal(given.shares[1], 0);
+    assert_int_equal(given.shares[2], 2000);
+    assert_int_equal(given.shares[3], 6000);
+    given = divide(&cpu_attribution, 80);
+    assert_int_equal(given.shares[1], 60);
+    assert_int_equal(given.shares[2], 20);
+    assert_int_equal(given.shares[3], 0);
+    cpu_attribution_finish(&cpu_attribution);
+}
+
+static void divides_by_what_there_is_where_a_kind_was_not_seen(void **state)
 {
     struct cpu_attribution cpu_attribution;
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 300, true));
-    cpu_attribution_end_part(&cpu_attribution, 600, 200); /* a quarter of the time it waited */
-
-    cpu_attribution_leave_waits(&cpu_attribution);
-    assert_int_equal(cpu_attribution.items[0].ended.seen, 300);
-    assert_int_equal(cpu_attribution.items[1].ended.seen, 150);
-    assert_int_equal(cpu_attribution.total, 450);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, CPU_ATTRIBUTION_RAN));
+    assert_int_equal(divide_by(&cpu_attribution, CPU_ATTRIBUTION_WAITED, 90).shares[1], 90);
+    cpu_attribution_clear(&cpu_attribution);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 100, CPU_ATTRIBUTION_WAITED));
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 200, CPU_ATTRIBUTION_WAITED));
+    assert_int_equal(divide(&cpu_attribution, 90).shares[2], 60);
     cpu_attribution_finish(&cpu_attribution);
 }
 
-/* In one part it waited for longer than it was seen where it slept, in another it did not wait. */
-static void leaves_out_what_it_waited_in_all_parts(void **state)
+/* Else the CPU time that it used meanwhile would have no stack. */
+static void a_part_goes_on_until_it_was_seen_running(void **state)
 {
     struct cpu_attribution cpu_attribution;
+    struct given given;
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, true));
-    cpu_attribution_end_part(&cpu_attribution, 400, 400);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 300, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, true));
-    cpu_attribution_end_part(&cpu_attribution, 400, 0);
-
-    cpu_attribution_leave_waits(&cpu_attribution);
-    assert_int_equal(cpu_attribution.items[0].ended.seen, 600);
-    assert_int_equal(cpu_attribution.items[1].ended.seen, 0);
-    cpu_attribution_finish(&cpu_attribution);
-}
-
-static void leaves_out_no_more_than_was_seen_where_it_slept(void **state)
-{
-    struct cpu_attribution cpu_attribution;
-
-    (void)state;
-    cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 400, true));
-    cpu_attribution_end_part(&cpu_attribution, 400, 4000);
-    cpu_attribution_leave_waits(&cpu_attribution);
-    assert_int_equal(cpu_attribution.total, 400); /* seen nowhere else: it is all there is */
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 100, false));
-    cpu_attribution_end_part(&cpu_attribution, 100, 4000);
-    cpu_attribution_leave_waits(&cpu_attribution);
-    assert_true(cpu_attribution.items[0].ended.seen < 100);
-    assert_int_equal(cpu_attribution.items[1].ended.seen, 100);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, CPU_ATTRIBUTION_WAITED));
+    cpu_attribution_end_part(&cpu_attribution, 100);
+    assert_int_equal(cpu_attribution.ended, 0);
+    assert_int_equal(cpu_attribution.samples, 0);
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 500, CPU_ATTRIBUTION_RAN));
+    assert_int_equal(cpu_attribution.samples, 1);
+    cpu_attribution_end_part(&cpu_attribution, 200);
+    given = divide(&cpu_attribution, 200);
+    assert_int_equal(given.shares[1], 0);
+    assert_int_equal(given.shares[2], 200);
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -227,11 +242,11 @@ static void scales_weights_to_the_cpu_time_of_their_part(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, false));
-    cpu_attribution_end_part(&cpu_attribution, 1000, 0);
-    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1000, false));
-    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, false));
-    cpu_attribution_end_part(&cpu_attribution, 1000, 1000);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, CPU_ATTRIBUTION_RAN));
+    cpu_attribution_end_part(&cpu_attribution, 1000);
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1000, CPU_ATTRIBUTION_RAN));
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 1000, CPU_ATTRIBUTION_RAN));
+    cpu_attribution_end_part(&cpu_attribution, 1000);
     given = divide(&cpu_attribution, 2000);
 
     assert_int_equal(given.shares[1], 1500);
@@ -242,10 +257,10 @@ static void scales_weights_to_the_cpu_time_of_their_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaves_out_what_a_thread_waited_where_it_slept),
-        cmocka_unit_test(leaves_out_what_it_waited_in_all_parts),
+        cmocka_unit_test(divides_what_it_waited_over_the_stacks_where_it_waited),
+        cmocka_unit_test(divides_by_what_there_is_where_a_kind_was_not_seen),
+        cmocka_unit_test(a_part_goes_on_until_it_was_seen_running),
         cmocka_unit_test(scales_weights_to_the_cpu_time_of_their_part),
-        cmocka_unit_test(leaves_out_no_more_than_was_seen_where_it_slept),
         cmocka_unit_test(divides_in_proportion),
         cmocka_unit_test(gives_nothing_where_no_row_was_seen),
         cmocka_unit_test(divides_evenly_where_no_row_has_weight),

@@ -526,7 +526,7 @@ static void gives_the_rest_of_a_child_to_what_its_only_sample_saw(void **state)
     } while (!thread->ran && ++tries < 1000);
     assert_true(thread->ran);
     process_note_child(&parent, &f->process, NS_PER_S + TAIL_NS);
-    assert_int_equal(parent.child_tails.now_total, TAIL_NS);
+    assert_int_equal(parent.child_tails.now, TAIL_NS);
     f->service = service;
     pprof_add(service->profile, parent.child_tails.items[0].row,
               (const int64_t[VALUES]){[VALUE_CPU] = 1});
@@ -1003,7 +1003,8 @@ static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     thread = &f->process.threads[0];
     thread->times.wait_ns = thread->committed.wait_ns + 700;
-    assert_true(cpu_attribution_add(&thread->cpu_attribution, thread->row, 1, false));
+    assert_true(
+        cpu_attribution_add(&thread->cpu_attribution, thread->row, 1, CPU_ATTRIBUTION_WAITED));
     thread[1].times.wait_ns = thread[1].committed.wait_ns + 50; /* was never seen running */
     process_commit(&f->process, f->process.last_ns);
 

@@ -209,6 +209,7 @@ static void begin_written(struct sched_idle *sched_idle)
     sched_idle_init(sched_idle);
     sched_idle->fd = memfd_create("schedstat", MFD_CLOEXEC);
     sched_idle->stat_fd = memfd_create("stat", MFD_CLOEXEC);
+    sched_idle->sched_fd = memfd_create("sched", MFD_CLOEXEC);
 }
 
 static void put_schedstat(const struct sched_idle *sched_idle, int cpu_ns, int wait_ns, int turns)
@@ -278,13 +279,13 @@ static void tells_whether_a_thread_ran_before_its_stack_was_fetched(void **state
     assert_false(look(f, &s)); /* it runs all the while */
     put_counters(&s, 1600, 8);
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_false(s.unsure);
+    assert_false(s.cpu_wait);
 
     assert_false(look(f, &s)); /* it goes to sleep after the look */
     put_counters(&s, 1700, 8);
     put_state(&s, 'S');
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_true(s.unsure);
+    assert_true(s.cpu_wait);
     sched_idle_was_read(&s);
     assert_false(look(f, &s)); /* that stack may not be the one with which it sleeps */
 
@@ -293,32 +294,106 @@ static void tells_whether_a_thread_ran_before_its_stack_was_fetched(void **state
     assert_false(look(f, &s));
     put_counters(&s, 1900, 10);
     assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_true(s.unsure);
+    assert_true(s.cpu_wait);
     sched_idle_finish(&s);
 }
 
-/* A thread does not run where we do: it was preempted by us, or has been woken up since. */
-static void is_unsure_of_a_thread_on_our_own_cpu(void **state)
+static void put_turns(int fd, int ended, int counted_us)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof(text),
+                   "x (1, #threads: 1)\n--------------------\nse.exec_start    :    %d.%03d000\n"
+                   "se.vruntime    :    7.000000\nnr_switches    :    %d\n",
+                   counted_us / 1000, counted_us % 1000, ended);
+    put(fd, text);
+}
+
+/* Looks at a thread that is ready to run on a CPU and has had one six times; true: it has one. */
+static bool has_cpu(struct fixture *f, struct sched_idle *s, int cpu, int turns)
+{
+    put_state_on(s, 'R', cpu);
+    put_counters(s, 1500, turns);
+    assert_false(look(f, s));
+    assert_true(sched_idle_is_ready(s, &f->files, -1, 0, &f->wake));
+    return !s->cpu_wait;
+}
+
+static void tells_a_thread_that_has_a_cpu_from_one_that_waits(void **state)
 {
     struct fixture *f = *state;
     cpu_set_t before, one;
     struct sched_idle s;
+    int own;
 
     begin_asleep(f, &s);
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
+    own = sched_getcpu();
+    CPU_SET((size_t)own, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    for (int i = 0; i < 2; i++) {
-        put_state_on(&s, 'R', sched_getcpu() + i);
-        put_counters(&s, 1500, 7 + i);
-        assert_false(look(f, &s));
-        assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-        assert_int_equal(s.cpu, sched_getcpu() + i);
-        assert_true(s.unsure == (i == 0));
-    }
+    f->files.knows_own = true;
+    f->files.own_sched = memfd_create("own", MFD_CLOEXEC);
+    put_turns(f->files.own_sched, 3, 5000);
+
+    put_turns(s.sched_fd, 6, 4000); /* elsewhere: it has begun a turn more than it has ended */
+    assert_true(has_cpu(f, &s, own + 1, 7));
+    put_turns(s.sched_fd, 8, 5000);
+    assert_false(has_cpu(f, &s, own + 1, 8));
+    put_turns(s.sched_fd, 10, 5000); /* it began and ended one between the two reads */
+    assert_false(has_cpu(f, &s, own + 1, 9));
+
+    put_turns(s.sched_fd, 10, 5000); /* here: it ended its turn when ours began */
+    assert_true(has_cpu(f, &s, own, 10));
+    put_turns(s.sched_fd, 11, 4900);
+    assert_false(has_cpu(f, &s, own, 11));
+    put_turns(s.sched_fd, 12, 5100); /* by the clock of another CPU */
+    assert_false(has_cpu(f, &s, own, 12));
+    put_turns(s.sched_fd, 13, 0);
+    assert_false(has_cpu(f, &s, own, 13));
+
+    put(s.sched_fd, ""); /* the kernel does not tell */
+    assert_true(has_cpu(f, &s, own, 14));
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
     sched_idle_finish(&s);
+    sched_idle_files_finish(&f->files);
+}
+
+/* Where a thread waited when it was looked at says nothing of where it went on. */
+static void a_thread_that_waited_when_it_was_looked_at_did_not_run(void **state)
+{
+    struct fixture *f = *state;
+    struct sched_idle s;
+
+    begin_asleep(f, &s);
+    put_state(&s, 'R');
+    put_counters(&s, 1500, 7);
+    put_turns(s.sched_fd, 7, 0);
+    assert_false(look(f, &s));
+    put_counters(&s, 1900, 8); /* it has had a CPU, and sleeps again */
+    put_state(&s, 'S');
+    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
+    assert_true(s.cpu_wait);
+    sched_idle_finish(&s);
+}
+
+/* Of the kernel's own numbers: a thread that runs is seen to have a CPU sooner or later. */
+static void sees_that_a_running_thread_has_a_cpu(void **state)
+{
+    struct fixture *f = *state;
+    int file = proc_file_open(f->thread->proc_fd, "task/%d/sched", (int)f->thread->tid);
+
+    if (file < 0 || !counts(f))
+        skip();
+    (void)close(file);
+    assert_false(is_ready(f));
+    thread_run(f->thread);
+    do {
+        f->sched_idle.lately = SCHED_IDLE_LATELY;
+        (void)sched_idle_look(&f->sched_idle, &f->files, f->thread->proc_fd, f->thread->tid);
+    } while (f->sched_idle.look != SCHED_IDLE_RUNS);
+    thread_stop(f->thread);
+    sched_idle_files_finish(&f->files);
 }
 
 static void is_looked_at_first_only_for_a_while_after_it_slept(void **state)
@@ -341,28 +416,6 @@ static void is_looked_at_first_only_for_a_while_after_it_slept(void **state)
     sched_idle_finish(&s);
 }
 
-/* While it waits for its first turn since it slept, its counters are those of one that sleeps. */
-static void counts_what_a_thread_waited_while_it_seemed_to_sleep(void **state)
-{
-    struct fixture *f = *state;
-    struct sched_idle s;
-
-    begin_written(&s);
-    put_schedstat(&s, 5, 1000, 6);
-    put_state(&s, 'S');
-    assert_false(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_int_equal(s.unseen_wait_ns, 0);
-    put_schedstat(&s, 5, 1600, 9); /* three turns, each after a wait: of the first only it is so */
-    assert_false(sched_idle_since_look(&s));
-    assert_int_equal(s.unseen_wait_ns, 200);
-    put_state(&s, 'R');
-    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    put_schedstat(&s, 5, 9000, 12); /* it was seen ready to run */
-    assert_true(sched_idle_is_ready(&s, &f->files, -1, 0, &f->wake));
-    assert_int_equal(s.unseen_wait_ns, 200);
-    sched_idle_finish(&s);
-}
-
 static void opens_no_more_stat_files_than_may_be_open(void **state)
 {
     struct fixture *f = *state;
@@ -378,9 +431,9 @@ static void opens_no_more_stat_files_than_may_be_open(void **state)
             sched_idle_is_ready(&other, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake));
         assert_int_equal(thread_files(), before + 3);
     }
-    assert_int_equal(sched_idle_files_left(&f->files), 0);
+    assert_int_equal(sched_idle_files_left(&f->files), 2); /* its sched, and ours */
     sched_idle_files_finish(&f->files);
-    assert_int_equal(sched_idle_files_left(&f->files), 1);
+    assert_int_equal(sched_idle_files_left(&f->files), 3);
     assert_int_equal(thread_files(), before + 2);
     assert_false(is_ready(f));
     sched_idle_finish(&f->sched_idle);
@@ -417,9 +470,10 @@ int main(void)
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
         TEST(tells_whether_a_thread_ran_before_its_stack_was_fetched),
-        TEST(is_unsure_of_a_thread_on_our_own_cpu),
+        TEST(tells_a_thread_that_has_a_cpu_from_one_that_waits),
+        TEST(a_thread_that_waited_when_it_was_looked_at_did_not_run),
+        TEST(sees_that_a_running_thread_has_a_cpu),
         TEST(is_looked_at_first_only_for_a_while_after_it_slept),
-        TEST(counts_what_a_thread_waited_while_it_seemed_to_sleep),
         TEST(opens_no_more_stat_files_than_may_be_open),
         TEST(keeps_two_files_of_a_thread_that_runs),
     };
