@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/denied.h"
 #include "base/durable.h"
 
 enum {
@@ -175,7 +176,10 @@ static int walk_path(struct walk *walk, const char *path)
 
 static void set_walk_error(const struct walk *walk, const char *path, struct err *err)
 {
-    err_set(err, "%.1024s: %s", path, walk->why.text[0] ? walk->why.text : strerror(errno));
+    char text[DENIED_TEXT_MAX];
+
+    err_set(err, "%.1024s: %s", path,
+            walk->why.text[0] ? walk->why.text : denied_text(path, errno, text));
 }
 
 int folder_open(const char *path, unsigned flags, struct err *err)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/denied.h"
 #include "base/file.h"
 #include "conf/conf.h"
 #include "conf/settings.h"
@@ -17,10 +18,11 @@
 static int open_regular(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char text[DENIED_TEXT_MAX];
     struct stat st;
 
     if (fd < 0) {
-        err_set(err, "cannot be opened: %s", strerror(errno));
+        err_set(err, "cannot be opened: %s", denied_text(path, errno, text));
         return -1;
     }
     if (fstat(fd, &st) != 0)

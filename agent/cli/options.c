@@ -195,6 +195,16 @@ struct conf_source options_source(const char *path, const struct options_flags *
     };
 }
 
+void options_print_lines(const struct buf *lines)
+{
+    const char *line = buf_text(lines), *end;
+
+    for (; *line; line = end + (*end == '\n')) {
+        end = line + strcspn(line, "\n");
+        (void)fprintf(stderr, "pystrobe: %.*s\n", (int)(end - line), line);
+    }
+}
+
 int options_conf(const struct conf_source *source, struct conf **out)
 {
     enum { ERRORS_MAX = 1 << 20 };
@@ -204,7 +214,7 @@ int options_conf(const struct conf_source *source, struct conf **out)
     buf_init(&errors, ERRORS_MAX);
     rc = conf_load(source, out, &errors);
     if (rc == CONF_BAD)
-        (void)fwrite(errors.data, 1, errors.size, stderr);
+        options_print_lines(&errors);
     if (rc == CONF_NOMEM)
         (void)fprintf(stderr, "pystrobe: out of memory\n");
     buf_finish(&errors);

@@ -62,6 +62,9 @@ bool options_log_format(const char *value, void *flags);
 /* Where the settings of an ini file (NULL: none) come from: drop-ins, environment, `flags`. */
 struct conf_source options_source(const char *path, const struct options_flags *flags);
 
+/* Prints lines of text to stderr, each as a message of pystrobe. */
+void options_print_lines(const struct buf *lines);
+
 /*
  * Reads settings, prints the mistakes in them, and sets the log up as they say. Gives the
  * exit status; *out is ended with conf_free.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output.c - see output.h. */
 #include "agent/cli/output.h"
+#include "base/denied.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "agent/host/denied.h"
 
 static bool is_stdout(const char *path)
 {

@@ -10,6 +10,7 @@
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/host/clock.h"
+#include "base/denied.h"
 
 static const char help[] =
     "Usage: pystrobe bundle [-c FILE] [-o FILE] [--socket PATH]\n\n"
@@ -120,9 +121,10 @@ static bool redirect(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+    char text[DENIED_TEXT_MAX];
 
     if (!good)
-        (void)fprintf(stderr, "pystrobe: %s: %s\n", path, strerror(errno));
+        (void)fprintf(stderr, "pystrobe: %s: %s\n", path, denied_text(path, errno, text));
     if (fd >= 0)
         (void)close(fd);
     return good;

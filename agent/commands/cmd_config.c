@@ -38,13 +38,13 @@ static const struct option_row rows[] = {
 };
 
 /* Writes all of `text` and tells if it did not arrive: a full disk must not look like success. */
-static int write_conf_text(const struct buf *text, FILE *to)
+static int write_conf_text(const struct buf *text)
 {
     if (buf_failed(text)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
-    if (fwrite(text->data, 1, text->size, to) == text->size && fflush(to) == 0)
+    if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
         return EXIT_OK;
     (void)fprintf(stderr, "pystrobe: cannot write: %s\n", strerror(errno));
     return EXIT_FAILED;
@@ -78,10 +78,11 @@ static int print_conf(const struct request *request)
     buf_init(&errors, OUTPUT_MAX);
     switch (make_output(request, &out, &errors)) {
     case CONF_OK:
-        status = write_conf_text(&out, stdout);
+        status = write_conf_text(&out);
         break;
     case CONF_BAD:
-        status = write_conf_text(&errors, stderr) == EXIT_OK ? EXIT_CONFIG : EXIT_FAILED;
+        options_print_lines(&errors);
+        status = EXIT_CONFIG;
         break;
     case CONF_NOMEM:
         (void)fputs("pystrobe: out of memory\n", stderr);

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/host/denied.h"
 #include "base/array.h"
+#include "base/denied.h"
 #include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/store_name.h"
@@ -73,8 +73,7 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
 
     if (!dir) {
         cause = errno;
-        err_set(err, "%s: %s", path,
-                files->names_owner ? denied_text(path, cause, text) : strerror(cause));
+        err_set(err, "%s: %s", path, denied_text(path, cause, text));
         errno = cause;
         files->unreadable += errno == ENOENT ? 0 : 1;
         return !services && errno == ENOENT; /* the store lets go of empty folders */
@@ -136,7 +135,6 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
     bool good;
 
     set_since(files, since_ns);
-    files->names_owner = true;
     if (service && !service_folder(service, folder)) {
         err_set(err, "'%s' cannot be the name of a service", service);
         return false;
@@ -193,12 +191,14 @@ static bool read_profile_bytes(int fd, struct buf *out, struct err *err)
 
 bool report_read(const char *path, struct buf *out, struct stat *info, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved = errno;
+    char text[DENIED_TEXT_MAX];
     struct stat stat;
     bool good = false, known;
 
     if (fd < 0) {
-        err_set(err, "%s", strerror(errno));
+        err_set(err, "%s", denied_text(path, saved, text));
+        errno = saved;
         return false;
     }
     known = fstat(fd, &stat) == 0;

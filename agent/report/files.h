@@ -25,8 +25,6 @@ struct report_files {
     size_t count;
     size_t capacity;
     size_t unreadable; /* folders that could not be read */
-    bool names_owner;  /* set by report_files_of_store: error texts then also say who owns a folder
-                          that could not be read, and what to do */
     /* report_files_of_range sets both, report_files_of_store only `since`. File names that sort
      * before `since` are too old; the name `until` and those that sort after it are too new. "":
      * there is no such limit. */

@@ -12,6 +12,7 @@
 #include "agent/host/escape.h"
 #include "agent/report/files.h"
 #include "agent/report/store_query.h"
+#include "base/denied.h"
 #include "base/json.h"
 #include "exporters/store_name.h"
 #include "pprof/pprof.h"
@@ -70,10 +71,11 @@ bool store_query_services(const char *store, struct buf *out, struct err *err)
 {
     DIR *dir = opendir(store);
     const struct dirent *entry;
+    char text[DENIED_TEXT_MAX];
     size_t count = 0;
 
     if (!dir && errno != ENOENT) {
-        err_set(err, "%s: %s", store, strerror(errno));
+        err_set(err, "%s: %s", store, denied_text(store, errno, text));
         return false;
     }
     buf_add_str(out, "{\"services\": [");

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/host/denied.h"
+#include "base/denied.h"
 #include "base/folder.h"
 
 enum {
