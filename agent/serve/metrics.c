@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/host/escape.h"
@@ -311,6 +312,49 @@ static void add_spool(const struct state *s, struct buf *out)
     labelled(out, dropped, "reason", "unknown", (double)p->dropped_unknown);
 }
 
+static int by_service_and_rate(const void *left, const void *right)
+{
+    const struct state_target *a = *(const struct state_target *const *)left;
+    const struct state_target *b = *(const struct state_target *const *)right;
+    const int order = strcmp(a->service, b->service);
+
+    return order != 0 ? order : (a->rate_hz > b->rate_hz) - (a->rate_hz < b->rate_hz);
+}
+
+/* Gives the slowest process of each service; owned by the caller. NULL: out of memory. */
+static const struct state_target **find_slowest(const struct state *s, size_t *count)
+{
+    const struct state_target **found = calloc(s->target_count + 1, sizeof(*found));
+    size_t sampled = 0;
+
+    *count = 0;
+    for (size_t i = 0; found && i < s->target_count; i++)
+        if (strcmp(s->targets[i].doing, "sampled") == 0)
+            found[sampled++] = &s->targets[i];
+    if (sampled > 0)
+        qsort(found, sampled, sizeof(*found), by_service_and_rate);
+    for (size_t i = 0; i < sampled; i++)
+        if (*count == 0 || strcmp(found[*count - 1]->service, found[i]->service) != 0)
+            found[(*count)++] = found[i];
+    return found;
+}
+
+static void add_service_rates(const struct state *s, struct buf *out)
+{
+    static const char now[] = "pystrobe_service_rate_hertz";
+    static const char asked[] = "pystrobe_service_rate_asked_hertz";
+    size_t count;
+    const struct state_target **slowest = find_slowest(s, &count);
+
+    head(out, now, "gauge", "Samples a second of the process of a service that has the fewest.");
+    for (size_t i = 0; i < count; i++)
+        labelled(out, now, "service", slowest[i]->service, slowest[i]->rate_hz);
+    head(out, asked, "gauge", "Samples a second that are asked for of that process.");
+    for (size_t i = 0; i < count; i++)
+        labelled(out, asked, "service", slowest[i]->service, slowest[i]->wanted_hz);
+    free(slowest);
+}
+
 static void add_budget(const struct state *s, struct buf *out)
 {
     const struct budget_state *b = &s->budget;
@@ -367,6 +411,7 @@ void metrics_text(const struct state *state, struct buf *out)
 {
     add_agent(state, out);
     add_budget(state, out);
+    add_service_rates(state, out);
     add_sampling(state, out);
     add_hangs(state, out);
     add_samplers(state, out);

@@ -141,6 +141,37 @@ static void says_how_an_exporter_falls_behind(void **state)
     state_drop(s);
 }
 
+static void tells_the_rate_of_the_slowest_process_of_each_service(void **state)
+{
+    static const struct {
+        const char *service, *doing;
+        double rate_hz;
+    } targets[] = {{"shop", "sampled", 19},
+                   {"api", "sampled", 49},
+                   {"shop", "sampled", 4.5},
+                   {"shop", "waits", 1},
+                   {"idle", "waits", 2}};
+    struct state *s = state_new();
+    const char *text;
+
+    (void)state;
+    assert_non_null(s);
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        struct state_target *target = state_add_target(s);
+
+        assert_non_null(target);
+        (void)snprintf(target->service, sizeof(target->service), "%s", targets[i].service);
+        target->doing = targets[i].doing;
+        target->rate_hz = targets[i].rate_hz;
+        target->wanted_hz = 49;
+    }
+    text = shown(metrics_text, s);
+    assert_non_null(strstr(text, " gauge\npystrobe_service_rate_hertz{service=\"api\"} 49\n"
+                                 "pystrobe_service_rate_hertz{service=\"shop\"} 4.5\n#"));
+    assert_non_null(strstr(text, "pystrobe_service_rate_asked_hertz{service=\"shop\"} 49\n"));
+    state_drop(s);
+}
+
 static void counts_processes_that_do_not_end(void **state)
 {
     struct state *s = make_state();
@@ -291,6 +322,7 @@ int main(void)
         cmocka_unit_test(says_that_a_minute_has_not_passed),
         cmocka_unit_test(says_how_an_exporter_falls_behind),
         cmocka_unit_test(says_what_hangs),
+        cmocka_unit_test(tells_the_rate_of_the_slowest_process_of_each_service),
         cmocka_unit_test(counts_processes_that_do_not_end),
         cmocka_unit_test(says_the_most_important_in_a_line),
         cmocka_unit_test(lets_no_name_break_out),
