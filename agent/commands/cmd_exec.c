@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_exec.c - `pystrobe exec`: runs a command and profiles it and its Python descendants. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/slice.h"
+#include "base/text.h"
 
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
@@ -53,7 +55,7 @@ static const char help[] =
 /* Time between two heartbeats for the exec parent. */
 #define HEARTBEAT_NS (2 * NS_PER_S)
 
-enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
+enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, SAID_MAX = 1 << 20 };
 
 struct request {
     char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
@@ -349,17 +351,61 @@ static bool has_command_ended(void)
     return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
 }
 
-/* Says to a user at a terminal in which stores the profiles are. */
-static void say_where(const struct run *run, uint64_t profiles)
+/* Appends a word as a shell reads it. */
+static void add_shell_word(struct buf *out, const char *word)
 {
-    const struct exporter_settings *exporter = run->conf->exporters;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
 
-    if (profiles == 0 || !isatty(STDERR_FILENO))
+    if (word[strspn(word, plain)] == '\0') {
+        buf_add_str(out, word);
         return;
-    for (; exporter < run->conf->exporters + run->conf->exporter_count; exporter++)
-        if (exporter->type->is_store)
-            (void)fprintf(stderr, "pystrobe: the profiles are in %s: pystrobe report --store %s\n",
-                          exporter->path, exporter->path);
+    }
+    buf_add_str(out, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_add_str(out, "'\\''");
+        else
+            buf_add(out, word, 1);
+    buf_add_str(out, "'");
+}
+
+/* Appends where an exporter has put profiles, and how to see them. */
+static void add_place(struct buf *out, const struct exporter_settings *exporter,
+                      const struct delivery_stats *stats)
+{
+    if (exporter->type->is_store) {
+        buf_add_fmt(out, "pystrobe: the profiles are in %s: pystrobe report --store ",
+                    exporter->path);
+        add_shell_word(out, exporter->path);
+        buf_add_str(out, "\n");
+    } else {
+        buf_add_fmt(out, "pystrobe: %" PRIu64 " %s went to ", stats->sent,
+                    text_plural(stats->sent, "profile", "profiles"));
+        if (exporter->type->needs_url)
+            buf_add_fmt(out, "exporter %s (%s)\n", exporter->name, exporter->type->name);
+        else
+            buf_add_fmt(out, "files %s\n", exporter->pattern);
+    }
+}
+
+/* Says to a user at a terminal where the profiles went. */
+static void say_where(const struct run *run)
+{
+    struct delivery *delivery = run->publisher.delivery;
+    struct delivery_stats stats;
+    struct buf out;
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    buf_init(&out, SAID_MAX);
+    for (size_t i = 0; i < delivery_count(delivery); i++) {
+        (void)delivery_stats(delivery, i, &stats);
+        if (stats.sent > 0)
+            add_place(&out, &run->conf->exporters[i], &stats);
+    }
+    (void)fputs(buf_text(&out), stderr);
+    buf_finish(&out);
 }
 
 /* Profiles the command, in a process beside it. */
@@ -367,7 +413,7 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
 {
     struct run run = {.request = ctx, .profiler = profiler};
     int status = read_exec_conf(run.request, &run.conf);
-    uint64_t profiles, stop_ns;
+    uint64_t stop_ns;
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (status == EXIT_OK && has_command_ended()) {
@@ -385,11 +431,11 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
         status = EXIT_FAILED;
     }
     if (run.ships) {
-        profiles = run.publisher.profiles;
         stop_ns = run.conf->agent.stop_timeout_ns;
         stop_ns = stop_ns < STOP_NS ? stop_ns : STOP_NS;
-        run.hangs = !publisher_close(&run.publisher, clock_mono_ns() + stop_ns);
-        say_where(&run, profiles);
+        publisher_stop(&run.publisher, clock_mono_ns() + stop_ns);
+        say_where(&run);
+        run.hangs = !publisher_close(&run.publisher, 0);
     }
     supervisor_free(run.supervisor);
     engine_free(run.engine);

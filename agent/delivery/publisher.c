@@ -274,14 +274,19 @@ bool publisher_reload(struct publisher *publisher, const struct conf *conf, stru
     return true;
 }
 
-bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
+void publisher_stop(struct publisher *publisher, uint64_t deadline_ns)
 {
-    bool ended;
-
     if (publisher->otlp)
         publisher_interval_end(publisher);
     if (publisher->delivery && !delivery_stop(publisher->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles were not delivered in time");
+}
+
+bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
+{
+    bool ended;
+
+    publisher_stop(publisher, deadline_ns);
     ended = delivery_free(publisher->delivery);
     publisher_otlp_free(publisher->otlp);
     free(publisher->attributes);

@@ -92,9 +92,15 @@ void publisher_service(struct publisher *publisher, const struct service *servic
 void publisher_interval_end(struct publisher *publisher);
 
 /*
- * Ends the interval, tries until `deadline_ns` (CLOCK_MONOTONIC) to send what is queued, then frees
- * the publisher. What is in the spool stays there; what is only in memory is lost, and that is
- * logged. Returns 200 ms after the deadline at the latest.
+ * Ends the interval, and tries until `deadline_ns` (CLOCK_MONOTONIC) to send what is queued. What
+ * is in the spool stays there; what is only in memory is lost, and that is logged. Returns 200 ms
+ * after the deadline at the latest. After it, only the counters of publisher->delivery are of use,
+ * until publisher_close.
+ */
+void publisher_stop(struct publisher *publisher, uint64_t deadline_ns);
+
+/*
+ * Does publisher_stop, unless that was called, and frees the publisher.
  *
  * Gives: false if the thread of an exporter still hangs. Do not call exporter_global_finish then;
  *        exit the process.

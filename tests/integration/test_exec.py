@@ -91,17 +91,44 @@ def test_standard_streams_are_the_commands_own(pystrobe, tmp_path):
     assert (done.stdout, done.stderr) == ("through\n", "")
 
 
-def test_on_a_terminal_it_says_once_where_the_profiles_are(pystrobe, tmp_path):
-    store = tmp_path / "store"
-    ours, its = os.openpty()
-    process = pystrobe.start("exec", "--store", store, "-r", "100", "--", sys.executable, "-c",
-                             "import time\nwhile time.process_time() < 0.5: sum(range(1000))", stderr=its)
-    os.close(its)
+BURN = "import time\nwhile time.process_time() < 0.5: sum(range(1000))"
 
+
+def says_on_a_terminal(pystrobe, *options):
+    """What a command that burns some CPU time, and succeeds, makes exec say."""
+    ours, its = os.openpty()
+    process = pystrobe.start("exec", *options, "-r", "100", "--", sys.executable, "-c", BURN, stderr=its)
+    os.close(its)
     assert process.wait(live.DEADLINE_S) == 0
-    said = os.read(ours, 65536).decode()
-    os.close(ours)
-    assert said == "pystrobe: the profiles are in %s: pystrobe report --store %s\r\n" % (store, store)
+    said = b""
+    try:
+        while True:
+            said += os.read(ours, 65536)
+    except OSError:  # nobody has its end
+        os.close(ours)
+    return said.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("name,word", [("store", "{}"), ("my store", "'{}'")])
+def test_on_a_terminal_it_says_once_where_the_profiles_are(pystrobe, tmp_path, name, word):
+    store = tmp_path / name
+
+    said = says_on_a_terminal(pystrobe, "--store", store)
+
+    assert said == "pystrobe: the profiles are in %s: pystrobe report --store %s\n" % (store, word.format(store))
+
+
+def test_on_a_terminal_it_tells_of_each_exporter_that_has_taken_profiles(pystrobe, tmp_path):
+    ini, file = tmp_path / "exec.ini", tmp_path / "there"
+    file.write_text("")
+    ini.write_text("[agent]\nlog_level = error\n[exporter a]\ntype = file\npattern = %s/{service}-{type}-{start}.pb.gz\n"
+                   "[exporter b]\ntype = store\npath = %s\n[exporter c]\ntype = otlp\nurl = http://127.0.0.1:9\n"
+                   % (tmp_path, file / "store"))
+
+    said = says_on_a_terminal(pystrobe, "-c", ini)
+
+    assert [line for line in said.splitlines() if "went to" in line or "are in" in line] == [
+        "pystrobe: %d profiles went to files %s/{service}-{type}-{start}.pb.gz" % (len(list(tmp_path.glob("*.pb.gz"))), tmp_path)]
 
 
 VIEW = """
