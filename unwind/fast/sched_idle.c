@@ -18,8 +18,9 @@ enum { SKIP_MAX = 64 };
  */
 enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
-/* One takes the CPU from the other where a turn ends and the next begins at one time, or nearly. */
-enum { HANDOVER_NS = 2000 };
+/* One takes the CPU from the other where a turn ends and the next begins at one time, or nearly,
+ * and the other has not waited for it. */
+enum { HANDOVER_NS = 2000, WAITED_NS = 50000 };
 
 void sched_idle_init(struct sched_idle *sched_idle)
 {
@@ -53,7 +54,7 @@ static void keep(struct sched_idle *sched_idle, struct sched_idle_files *files)
 
 size_t sched_idle_files_left(const struct sched_idle_files *files)
 {
-    size_t left = 2 * files->max + !files->knows_own;
+    size_t left = 2 * files->max + (files->own.is_open ? 0 : 2);
 
     for (size_t i = 0; i < files->max; i++)
         if (files->open[i])
@@ -66,9 +67,11 @@ void sched_idle_files_finish(struct sched_idle_files *files)
     for (size_t i = 0; i < files->max; i++)
         if (files->open[i])
             close_kept(files->open[i]);
-    if (files->knows_own && files->own_sched >= 0)
-        (void)close(files->own_sched);
-    files->knows_own = false;
+    if (files->own.is_open && files->own.sched_fd >= 0)
+        (void)close(files->own.sched_fd);
+    if (files->own.is_open && files->own.schedstat_fd >= 0)
+        (void)close(files->own.schedstat_fd);
+    files->own = (struct sched_idle_own){.is_open = false};
 }
 
 void sched_idle_finish(struct sched_idle *sched_idle)
@@ -152,28 +155,46 @@ static bool is_sleep(char state)
     return state == 'S' || state == 'D';
 }
 
-/* Reads what the kernel tells of the calling thread's turns. */
-static bool read_own_turns(struct sched_idle_files *files, struct proc_turns *out)
+/* Finds out whether the calling thread had to wait for its turn. */
+static bool has_waited(struct sched_idle_own *own)
 {
-    if (!files->knows_own)
-        files->own_sched = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
-    files->knows_own = true;
-    return proc_turns_reread(files->own_sched, out) == PROC_OK;
+    struct proc_sched now;
+
+    if (proc_sched_reread(own->schedstat_fd, &now) != PROC_OK || now.turns == own->turns)
+        return own->waited;
+    own->waited = now.wait_ns - own->wait_ns > (now.turns - own->turns) * WAITED_NS;
+    own->turns = now.turns;
+    own->wait_ns = now.wait_ns;
+    return own->waited;
+}
+
+/* True if the calling thread has taken the CPU from a thread with these turns. */
+static bool has_taken_cpu_of(struct sched_idle_own *own, const struct proc_turns *its)
+{
+    struct proc_turns turns;
+
+    if (!own->is_open) {
+        own->sched_fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+        own->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+        own->is_open = true;
+    }
+    return proc_turns_reread(own->sched_fd, &turns) == PROC_OK &&
+           turns.counted_ns - its->counted_ns <= HANDOVER_NS && !has_waited(own);
 }
 
 /* Tells whether a thread that is ready to run has a CPU, or waits for one: see sched_idle_look. */
 static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
                                          struct sched_idle_files *files, int proc_fd, pid_t tid)
 {
-    struct proc_turns its, own;
+    struct proc_turns its;
 
     if (sched_idle->sched_fd < 0)
         sched_idle->sched_fd = open_thread_file(sched_idle, proc_fd, tid, "sched");
     if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK || its.ended < sched_idle->turns)
         return SCHED_IDLE_RUNS;
-    if (sched_idle->cpu != sched_getcpu() || !read_own_turns(files, &own))
-        return SCHED_IDLE_WAITS;
-    return own.counted_ns - its.counted_ns <= HANDOVER_NS ? SCHED_IDLE_RUNS : SCHED_IDLE_WAITS;
+    return sched_idle->cpu == sched_getcpu() && has_taken_cpu_of(&files->own, &its)
+               ? SCHED_IDLE_RUNS
+               : SCHED_IDLE_WAITS;
 }
 
 bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,

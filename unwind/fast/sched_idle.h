@@ -67,6 +67,15 @@ struct sched_idle {
 
 enum { SCHED_IDLE_FILES_MAX = 256 };
 
+/* What the kernel tells of the thread that samples. All zero: its files are not open yet. */
+struct sched_idle_own {
+    bool is_open;
+    int sched_fd, schedstat_fd; /* owned; -1: it could not be opened */
+    uint64_t turns, wait_ns;    /* of schedstat, as last read */
+    bool waited; /* for the turn that goes on, or on average for those since the last read: so it
+                    did not take the CPU, but got it when another thread left it */
+};
+
 /*
  * The stat and sched files that stay open, of all threads that share this. With thousands of
  * threads descriptors are scarce, and most threads sleep: one that is asked again and again keeps
@@ -77,9 +86,8 @@ enum { SCHED_IDLE_FILES_MAX = 256 };
 struct sched_idle_files {
     struct sched_idle *open[SCHED_IDLE_FILES_MAX]; /* borrowed; NULL: nobody's */
     size_t next;                                   /* place that is given away next */
-    size_t max;     /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
-    bool knows_own; /* it was tried to open own_sched */
-    int own_sched;  /* owned: sched of the thread that samples; -1: it cannot be opened */
+    size_t max; /* of them in use, from 1 to SCHED_IDLE_FILES_MAX */
+    struct sched_idle_own own;
 };
 
 /* How many descriptors more than now may be open. */
@@ -113,13 +121,14 @@ bool sched_idle_since_look(struct sched_idle *sched_idle);
  *
  * One that is ready to run has a CPU, or waits for one. It has one if it has been given a CPU once
  * more than it has left one; or did until now, if it is the one that the calling thread took the
- * CPU from. Else it waits, and where it waits says little of where it runs: with the stack with
- * which it slept before it was woken up, say.
+ * CPU from. (If that had to wait for its turn, the other has left the CPU by itself: where it did
+ * so, in a system call mostly, it is seen too often.) Else it waits, and where it waits says little
+ * of where it runs: with the stack with which it slept before it was woken up, say.
  *
  * Gives: true: it has slept since before its stack was read.
  * Cost: nothing for a thread that was not seen asleep lately; else reads schedstat (0.4 us warm),
- *       and stat (1.2 us) unless it has slept on; sched (2 us) if it is ready to run, and our own
- * if it has no CPU.
+ *       and stat (1.2 us) unless it has slept on; sched (2 us) if it is ready to run, and that of
+ *       the calling thread if it last ran on the same CPU and has none.
  */
 bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                      pid_t tid);

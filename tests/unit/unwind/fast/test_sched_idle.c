@@ -309,6 +309,16 @@ static void put_turns(int fd, int ended, int counted_us)
     put(fd, text);
 }
 
+/* Ours began a turn then. Before, it has had three, and has waited for 1 us. */
+static void begin_own(struct fixture *f, int counted_us)
+{
+    f->files.own = (struct sched_idle_own){.is_open = true, .turns = 3, .wait_ns = 1000};
+    f->files.own.sched_fd = memfd_create("sched", MFD_CLOEXEC);
+    f->files.own.schedstat_fd = memfd_create("schedstat", MFD_CLOEXEC);
+    put_turns(f->files.own.sched_fd, 3, counted_us);
+    put(f->files.own.schedstat_fd, "0 1000 3\n");
+}
+
 /* Looks at a thread that is ready to run on a CPU and has had one six times; true: it has one. */
 static bool has_cpu(struct fixture *f, struct sched_idle *s, int cpu, int turns)
 {
@@ -332,9 +342,7 @@ static void tells_a_thread_that_has_a_cpu_from_one_that_waits(void **state)
     own = sched_getcpu();
     CPU_SET((size_t)own, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    f->files.knows_own = true;
-    f->files.own_sched = memfd_create("own", MFD_CLOEXEC);
-    put_turns(f->files.own_sched, 3, 5000);
+    begin_own(f, 5000);
 
     put_turns(s.sched_fd, 6, 4000); /* elsewhere: it has begun a turn more than it has ended */
     assert_true(has_cpu(f, &s, own + 1, 7));
@@ -352,8 +360,17 @@ static void tells_a_thread_that_has_a_cpu_from_one_that_waits(void **state)
     put_turns(s.sched_fd, 13, 0);
     assert_false(has_cpu(f, &s, own, 13));
 
+    put_turns(s.sched_fd, 14, 5000); /* here, but ours had to wait for its turn */
+    put(f->files.own.schedstat_fd, "0 60000 4\n");
+    assert_false(has_cpu(f, &s, own, 14));
+    put_turns(s.sched_fd, 15, 5000);
+    assert_false(has_cpu(f, &s, own, 15));
+    put_turns(s.sched_fd, 16, 5000);
+    put(f->files.own.schedstat_fd, "0 61000 5\n"); /* not for the next */
+    assert_true(has_cpu(f, &s, own, 16));
+
     put(s.sched_fd, ""); /* the kernel does not tell */
-    assert_true(has_cpu(f, &s, own, 14));
+    assert_true(has_cpu(f, &s, own, 17));
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
     sched_idle_finish(&s);
     sched_idle_files_finish(&f->files);
@@ -431,9 +448,9 @@ static void opens_no_more_stat_files_than_may_be_open(void **state)
             sched_idle_is_ready(&other, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake));
         assert_int_equal(thread_files(), before + 3);
     }
-    assert_int_equal(sched_idle_files_left(&f->files), 2); /* its sched, and ours */
+    assert_int_equal(sched_idle_files_left(&f->files), 3); /* its sched, and two of ours */
     sched_idle_files_finish(&f->files);
-    assert_int_equal(sched_idle_files_left(&f->files), 3);
+    assert_int_equal(sched_idle_files_left(&f->files), 4);
     assert_int_equal(thread_files(), before + 2);
     assert_false(is_ready(f));
     sched_idle_finish(&f->sched_idle);
