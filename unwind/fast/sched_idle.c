@@ -22,6 +22,9 @@ enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
  * and the other has not waited for it. */
 enum { HANDOVER_NS = 2000, WAITED_NS = 50000 };
 
+/* A thread that has waited for so long since the sample before may wait now. */
+enum { WAITS_NS = 1000000 };
+
 void sched_idle_init(struct sched_idle *sched_idle)
 {
     *sched_idle =
@@ -188,8 +191,11 @@ static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
 {
     struct proc_turns its;
 
-    if (sched_idle->sched_fd < 0)
+    if (sched_idle->sched_fd < 0) {
         sched_idle->sched_fd = open_thread_file(sched_idle, proc_fd, tid, "sched");
+        if (sched_idle->sched_fd >= 0 && !sched_idle->kept)
+            keep(sched_idle, files);
+    }
     if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK || its.ended < sched_idle->turns)
         return SCHED_IDLE_RUNS;
     return sched_idle->cpu == sched_getcpu() && has_taken_cpu_of(&files->own, &its)
@@ -255,10 +261,22 @@ static bool ask_state(struct sched_idle *sched_idle, struct sched_idle_files *fi
     return state == 'R';
 }
 
+/* True if a thread runs or waits for a CPU now: asks for its state, unless its counters tell. */
+static bool is_ready_now(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
+                         pid_t tid, const struct sched_idle_wake *wake)
+{
+    if (!ran_on(sched_idle, wake))
+        return ask_state(sched_idle, files, proc_fd, tid, wake->woke_ns, wake->cpu);
+    note_awake(sched_idle, wake->woke_ns);
+    sched_idle->cpu = wake->cpu;
+    return true;
+}
+
 bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,
                          pid_t tid, const struct sched_idle_wake *wake)
 {
     const uint64_t turns = sched_idle->turns, cpu_ns = sched_idle->cpu_ns;
+    const uint64_t wait_ns = sched_idle->wait_ns;
     const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
     const enum sched_idle_look look = counted ? sched_idle->look : SCHED_IDLE_NO_LOOK;
     bool is_ready;
@@ -272,13 +290,14 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
     sched_idle->cpu = -1;
     if (look == SCHED_IDLE_SLEPT || (counted && sched_idle->asleep))
         return false;
-    if (counted && ran_on(sched_idle, wake)) {
-        note_awake(sched_idle, wake->woke_ns);
-        sched_idle->cpu = wake->cpu;
-        return true;
-    }
-    is_ready = ask_state(sched_idle, files, proc_fd, tid, counted ? wake->woke_ns : 0, wake->cpu);
-    sched_idle->cpu_wait = look == SCHED_IDLE_RUNS && (!is_ready || sched_idle->turns != turns);
+    if (!counted)
+        return ask_state(sched_idle, files, proc_fd, tid, 0, wake->cpu);
+    is_ready = is_ready_now(sched_idle, files, proc_fd, tid, wake);
+    if (look == SCHED_IDLE_RUNS)
+        sched_idle->cpu_wait = !is_ready || sched_idle->turns != turns;
+    else if (is_ready && (sched_idle->lately > 0 || sched_idle->cpu_ns == cpu_ns ||
+                          sched_idle->wait_ns - wait_ns >= WAITS_NS))
+        sched_idle->cpu_wait = look_for_cpu(sched_idle, files, proc_fd, tid) == SCHED_IDLE_WAITS;
     return is_ready || sched_idle->cpu_wait;
 }
 

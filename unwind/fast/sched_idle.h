@@ -50,8 +50,8 @@ struct sched_idle {
     unsigned lately;  /* so many samples look at it first, as it was seen asleep lately */
     enum sched_idle_look look; /* of this sample */
     bool bursts;               /* the last sched_idle_is_ready had a look of its sample */
-    bool cpu_wait;             /* that look found that it waited for a CPU, or it has left its CPU
-                                  since: its stack need not be one with which it runs */
+    bool cpu_wait;             /* this sample found that it waited for a CPU, or it has left its CPU
+                                  since the look: its stack need not be one with which it runs */
     bool is_short;  /* since the caller cleared it, a file could not be opened for lack of
                        descriptors or memory: what was found of the thread means nothing */
     int cpu;        /* CPU that this sample's look or sched_idle_is_ready found; -1: none did */
@@ -136,7 +136,8 @@ bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *fil
 /*
  * True if the thread runs or waits for a CPU. What sched_idle_look found in this sample holds,
  * whatever the thread has done since (see `cpu_wait`); else it is asked now, after its stack was
- * fetched.
+ * fetched. Whether it has a CPU is then asked if it was seen asleep lately, has waited since the
+ * sample before, or has used no CPU time.
  *
  * Cost: reads schedstat, and stat, unless it has slept on, or ran on without a break since the
  *       look, or its counters account for all the time since it was preempted last.
