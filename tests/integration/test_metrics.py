@@ -107,7 +107,8 @@ def test_a_server_that_is_down_fails_no_health(agent, start, tmp_path):
     assert list(times.values()) == sorted(times.values())
     assert_sum_fits(times, metrics["pystrobe_sample_duration_seconds_sum"][""])
     labels = {name for series in metrics.values() for labels in series for name in re.findall(r'(\w+)="', labels)}
-    assert labels == {"version", "revision", "state", "reason", "kind", "outcome", "exporter", "code", "le"}
+    assert labels == {"version", "revision", "state", "reason", "kind", "outcome", "exporter", "code", "le",
+                      "service"}
     values = " ".join(labels for series in metrics.values() for labels in series)
     assert str(target.pid) not in values and str(tmp_path) not in values
 
