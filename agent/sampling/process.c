@@ -158,19 +158,24 @@ static uint64_t commit_thread(struct process *p, struct process_thread *thread)
 }
 
 /*
- * Notes what threads like one that has ended used unseen, about. Each time that it was seen running
- * stands for a tick; what it had used until its last sample is given to it already.
+ * Notes what threads like one that has ended used unseen, about. Each time that it was seen
+ * running, or only waiting for a CPU, stands for a tick; what it had used until its last sample is
+ * given to it already.
  */
 static void note_tail(struct process *p, const struct process_thread *thread)
 {
     const struct cpu_attribution *seen = &thread->cpu_attribution;
     const uint64_t took = thread->times.cpu_ns - thread->part.cpu_ns;
-    const double part = took < seen->now ? 1 - (double)took / (double)seen->now : 0;
+    const bool ran = seen->now > 0;
+    const uint64_t total = ran ? seen->now : seen->waited;
+    const double part = took < total ? 1 - (double)took / (double)total : 0;
+    uint64_t weight;
 
-    for (size_t i = 0; i < seen->count; i++) /* if it is full, the rest stays without a stack */
-        (void)!cpu_attribution_add(&p->tails, seen->items[i].row,
-                                   (uint64_t)((double)seen->items[i].now * part),
+    for (size_t i = 0; i < seen->count; i++) { /* if it is full, the rest stays without a stack */
+        weight = ran ? seen->items[i].now : seen->items[i].waited;
+        (void)!cpu_attribution_add(&p->tails, seen->items[i].row, (uint64_t)((double)weight * part),
                                    CPU_ATTRIBUTION_RAN);
+    }
 }
 
 /* True if the kernel's thread has ended, too, and not just its thread state. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_file.c - the ini file on disk, and what stands in its place. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/denied.h"
 #include "tests/unit/conf/help.h"
 #include "tests/unit/unit_test.h"
 
@@ -81,6 +83,7 @@ static void refuses_what_is_no_regular_file_without_waiting(void **state)
 
 static void says_that_a_file_may_not_be_read(void **state)
 {
+    char whose[DENIED_TEXT_MAX], expected[DENIED_TEXT_MAX + 32];
     uid_t user = geteuid();
 
     (void)state;
@@ -88,7 +91,9 @@ static void says_that_a_file_may_not_be_read(void **state)
     assert_int_equal(chmod(path, 0), 0);
     if (user == 0)
         assert_int_equal(seteuid(65534), 0); /* root may read anything */
-    must_not_read(path, "cannot be opened: Permission denied");
+    (void)snprintf(expected, sizeof(expected), "cannot be opened: %s",
+                   denied_text(path, EACCES, whose));
+    must_not_read(path, expected);
     if (user == 0)
         assert_int_equal(seteuid(0), 0);
     (void)unlink(path);
