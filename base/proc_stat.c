@@ -254,12 +254,15 @@ enum proc_rc proc_turns_reread(int fd, struct proc_turns *out)
     /* Before this line there is the thread's name, which may look like anything in 15 bytes. */
     const char *lines = strstr(text, "\n--------------------");
     const char *counted = value_of_line(lines, "\nse.exec_start "),
-               *ended = value_of_line(lines, "\nnr_switches ");
+               *ended = value_of_line(lines, "\nnr_switches "),
+               *slept = value_of_line(lines, "\nnr_voluntary_switches ");
 
-    if (rc == PROC_OK && (!counted || !ended))
+    if (rc == PROC_OK && (!counted || !ended || !slept))
         return PROC_FAILED;
     if (rc == PROC_OK)
-        *out = (struct proc_turns){strtoull(ended, NULL, 10), ms_to_ns(counted)};
+        *out = (struct proc_turns){.ended = strtoull(ended, NULL, 10),
+                                   .slept = strtoull(slept, NULL, 10),
+                                   .counted_ns = ms_to_ns(counted)};
     return rc;
 }
 

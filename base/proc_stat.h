@@ -35,6 +35,7 @@ struct proc_sched {
 /* What the scheduler tells of a thread's turns on a CPU. */
 struct proc_turns {
     uint64_t ended;      /* that are over: proc_sched.turns, less one while it has a CPU */
+    uint64_t slept;      /* of those, after which it slept; the others were taken from it */
     uint64_t counted_ns; /* when its CPU time was counted last, by the clock of its CPU: when its
                             last turn ended or, while it has a CPU, at a tick; 0: it has moved to
                             another CPU since */

@@ -75,9 +75,10 @@ enum cpy_status {
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
     CPY_STATUS_GC = 1 << 5,        /* it collects garbage */
-    CPY_STATUS_CPU_WAIT = 1 << 6 /* with CPY_STATUS_CPU, as far as it is known: it waited for a CPU,
-                                    or left its CPU while its stack was read, which so need not be
-                                    one with which it runs */
+    CPY_STATUS_CPU_WAIT =
+        1 << 6 /* with CPY_STATUS_CPU, as far as it is known: it waited for a CPU
+                  and has slept since it was seen to have one, or left its CPU while its
+                  stack was read; so that need not be one with which it runs */
 };
 
 struct cpy_thread {

@@ -185,6 +185,14 @@ static bool has_taken_cpu_of(struct sched_idle_own *own, const struct proc_turns
            turns.counted_ns - its->counted_ns <= HANDOVER_NS && !has_waited(own);
 }
 
+/* True if a thread has a CPU, or had until we took it. */
+static bool has_cpu(const struct sched_idle *sched_idle, struct sched_idle_files *files,
+                    const struct proc_turns *its)
+{
+    return its->ended < sched_idle->turns ||
+           (sched_idle->cpu == sched_getcpu() && has_taken_cpu_of(&files->own, its));
+}
+
 /* Tells whether a thread that is ready to run has a CPU, or waits for one: see sched_idle_look. */
 static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
                                          struct sched_idle_files *files, int proc_fd, pid_t tid)
@@ -196,11 +204,12 @@ static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
         if (sched_idle->sched_fd >= 0 && !sched_idle->kept)
             keep(sched_idle, files);
     }
-    if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK || its.ended < sched_idle->turns)
+    if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK)
         return SCHED_IDLE_RUNS;
-    return sched_idle->cpu == sched_getcpu() && has_taken_cpu_of(&files->own, &its)
-               ? SCHED_IDLE_RUNS
-               : SCHED_IDLE_WAITS;
+    if (its.slept != sched_idle->slept && !has_cpu(sched_idle, files, &its))
+        return SCHED_IDLE_WAITS;
+    sched_idle->slept = its.slept;
+    return SCHED_IDLE_RUNS;
 }
 
 bool sched_idle_look(struct sched_idle *sched_idle, struct sched_idle_files *files, int proc_fd,

@@ -27,8 +27,8 @@ enum { SCHED_IDLE_LATELY = 16 };
 enum sched_idle_look {
     SCHED_IDLE_NO_LOOK, /* there was none, or it found nothing out */
     SCHED_IDLE_SLEPT,
-    SCHED_IDLE_WAITS, /* it waited for a CPU */
-    SCHED_IDLE_RUNS   /* it had a CPU; or the kernel does not tell one from the other */
+    SCHED_IDLE_WAITS, /* it waited for a CPU, and has slept since it was seen to have one */
+    SCHED_IDLE_RUNS   /* it had a CPU, or waited for one but has not slept; or nobody can tell */
 };
 
 /*
@@ -57,6 +57,7 @@ struct sched_idle {
     int cpu;        /* CPU that this sample's look or sched_idle_is_ready found; -1: none did */
     int slept_on;   /* CPU on which it was seen asleep last; -1: none */
     uint64_t turns; /* times that it was given a CPU */
+    uint64_t slept; /* proc_turns.slept, when it was last seen to have a CPU */
     uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */
     uint64_t woke_ns;         /* sched_idle_wake.woke_ns when it was last known to run until its CPU
                                  was taken; 0: not known */
@@ -122,8 +123,9 @@ bool sched_idle_since_look(struct sched_idle *sched_idle);
  * One that is ready to run has a CPU, or waits for one. It has one if it has been given a CPU once
  * more than it has left one; or did until now, if it is the one that the calling thread took the
  * CPU from. (If that had to wait for its turn, the other has left the CPU by itself: where it did
- * so, in a system call mostly, it is seen too often.) Else it waits, and where it waits says little
- * of where it runs: with the stack with which it slept before it was woken up, say.
+ * so, in a system call mostly, it is seen too often.) Else it waits. If it has slept since it
+ * was seen to have a CPU, where it waits says little of where it runs: with the stack with which it
+ * slept before it was woken up, say. If it has not, its CPU was taken from it anywhere.
  *
  * Gives: true: it has slept since before its stack was read.
  * Cost: nothing for a thread that was not seen asleep lately; else reads schedstat (0.4 us warm),

@@ -130,7 +130,7 @@ static void counts_the_turns_that_have_ended(void **state)
 {
     struct thread *t = *state;
     int fd = proc_file_open(t->proc_fd, "task/%d/sched", (int)t->tid);
-    struct proc_turns turns;
+    struct proc_turns turns, before;
     struct proc_sched counts;
 
     if (fd < 0)
@@ -144,7 +144,11 @@ static void counts_the_turns_that_have_ended(void **state)
         assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
     } while (turns.ended + 1 != counts.turns);
     assert_true(turns.counted_ns > 0);
+    before = turns;
     thread_stop(t);
+    assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
+    assert_true(turns.slept > before.slept);
+    assert_true(turns.ended > before.ended);
     thread_end(t);
     assert_int_equal(proc_turns_reread(fd, &turns), PROC_GONE);
     (void)close(fd);
@@ -261,16 +265,21 @@ static void takes_numbers_of_turns_from_their_lines_alone(void **state)
 {
 #define DASHES "\n-----------------------------------\n"
     static const char *const bad[] = {
-        "", "x" DASHES, "x\nse.exec_start : 1.000000\nnr_switches : 5\n",
-        "x" DASHES "se.exec_start : 1.000000\n", "x" DASHES "nr_switches\nse.exec_start : 1\n"};
+        "",
+        "x" DASHES,
+        "x\nse.exec_start : 1.000000\nnr_switches : 5\nnr_voluntary_switches : 4\n",
+        "x" DASHES "se.exec_start : 1.000000\nnr_voluntary_switches : 4\n",
+        "x" DASHES "se.exec_start : 1.000000\nnr_switches : 5\n",
+        "x" DASHES "nr_switches\nnr_voluntary_switches : 4\nse.exec_start : 1\n"};
     struct proc_turns turns = {.ended = 7};
     int fd = file_with("\nnr_switches :9 (3, #threads: 1)" DASHES
                        "se.exec_start    :    12.000345\nnr_switches   :  42\n"
-                       "nr_involuntary_switches  : 4\n");
+                       "nr_voluntary_switches  : 38\nnr_involuntary_switches  : 4\n");
 
     (void)state;
     assert_int_equal(proc_turns_reread(fd, &turns), PROC_OK);
     assert_int_equal(turns.ended, 42);
+    assert_int_equal(turns.slept, 38);
     assert_int_equal(turns.counted_ns, 12000345);
     (void)close(fd);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

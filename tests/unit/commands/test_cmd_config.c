@@ -98,7 +98,8 @@ static void gives_78_for_a_file_that_is_not_there(void **state)
 
     (void)state;
     assert_int_equal(got->status, 78);
-    assert_string_equal(got->err, "pystrobe: /nowhere/t.ini: cannot be opened: No such file or directory\n");
+    assert_string_equal(got->err,
+                        "pystrobe: /nowhere/t.ini: cannot be opened: No such file or directory\n");
 }
 
 static void prints_the_sample(void **state)

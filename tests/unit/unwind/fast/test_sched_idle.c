@@ -298,15 +298,22 @@ static void tells_whether_a_thread_ran_before_its_stack_was_fetched(void **state
     sched_idle_finish(&s);
 }
 
-static void put_turns(int fd, int ended, int counted_us)
+/* The turns of a thread; after `slept` of them it slept. */
+static void put_turns_that(int fd, int ended, int slept, int counted_us)
 {
     char text[256];
 
     (void)snprintf(text, sizeof(text),
                    "x (1, #threads: 1)\n--------------------\nse.exec_start    :    %d.%03d000\n"
-                   "se.vruntime    :    7.000000\nnr_switches    :    %d\n",
-                   counted_us / 1000, counted_us % 1000, ended);
+                   "se.vruntime    :    7.000000\nnr_switches    :    %d\n"
+                   "nr_voluntary_switches    :    %d\n",
+                   counted_us / 1000, counted_us % 1000, ended, slept);
     put(fd, text);
+}
+
+static void put_turns(int fd, int ended, int counted_us)
+{
+    put_turns_that(fd, ended, ended, counted_us);
 }
 
 /* Ours began a turn then. Before, it has had three, and has waited for 1 us. */
@@ -369,8 +376,16 @@ static void tells_a_thread_that_has_a_cpu_from_one_that_waits(void **state)
     put(f->files.own.schedstat_fd, "0 61000 5\n"); /* not for the next */
     assert_true(has_cpu(f, &s, own, 16));
 
-    put(s.sched_fd, ""); /* the kernel does not tell */
+    put_turns_that(s.sched_fd, 17, 16,
+                   4000); /* it has not slept since, its CPU was taken from it */
     assert_true(has_cpu(f, &s, own, 17));
+    put_turns_that(s.sched_fd, 18, 17, 4000);
+    assert_false(has_cpu(f, &s, own, 18));
+    put_turns_that(s.sched_fd, 19, 17, 4000); /* it still has not run since it slept */
+    assert_false(has_cpu(f, &s, own, 19));
+
+    put(s.sched_fd, ""); /* the kernel does not tell */
+    assert_true(has_cpu(f, &s, own, 20));
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
     sched_idle_finish(&s);
     sched_idle_files_finish(&f->files);
