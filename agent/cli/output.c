@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output.c - see output.h. */
 #include "agent/cli/output.h"
-#include "base/denied.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +11,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/denied.h"
 
 static bool is_stdout(const char *path)
 {
