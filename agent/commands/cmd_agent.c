@@ -2,6 +2,7 @@
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/child/child_process.h"
@@ -12,6 +13,7 @@
 #include "agent/discover/users.h"
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
+#include "agent/host/escape.h"
 #include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/proc/namespaces.h"
@@ -37,7 +39,7 @@ static const char help[] =
     "Example:\n"
     "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
 
-enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20 };
+enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, ANSWER_MAX = 4096, SERVICES_SHOWN = 8 };
 
 static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat,
                               struct target_profile *out)
@@ -83,6 +85,47 @@ static void log_stopped(struct supervisor *supervisor)
     buf_finish(&dropped);
 }
 
+/* Some of the services whose processes are sampled. */
+struct sampled {
+    const char *services[SERVICES_SHOWN]; /* borrowed */
+    size_t count;
+};
+
+static void note_service(void *ctx, const struct supervisor_process *process)
+{
+    struct sampled *sampled = ctx;
+
+    for (size_t i = 0; i < sampled->count; i++)
+        if (strcmp(sampled->services[i], process->service) == 0)
+            return;
+    if (sampled->count < SERVICES_SHOWN)
+        sampled->services[sampled->count++] = process->service;
+}
+
+/* Answers who wants a burst of what has no processes: the name may be wrong. */
+static void tell_no_process(struct run *run, const struct burst *burst)
+{
+    struct sampled sampled = {.count = 0};
+    struct buf text;
+
+    if (burst->id.pid != 0) {
+        control_done(run->monitoring.control, false,
+                     "that process is not sampled now; pystrobe status lists those that are");
+        return;
+    }
+    buf_init(&text, ANSWER_MAX);
+    buf_add_str(&text, "0 processes are of a service or section of that name now; those that come "
+                       "are sampled so, too");
+    supervisor_each(run->supervisor, note_service, &sampled);
+    for (size_t i = 0; i < sampled.count; i++) {
+        buf_add_str(&text, i == 0 ? ". Sampled now: " : ", ");
+        escape_add_str(&text, sampled.services[i]);
+    }
+    control_done(run->monitoring.control, true,
+                 buf_failed(&text) ? "out of memory" : buf_text(&text));
+    buf_finish(&text);
+}
+
 static void start_burst(struct run *run, const struct control_request *request)
 {
     struct burst burst = resolve_target(run->conf, request->target);
@@ -99,11 +142,11 @@ static void start_burst(struct run *run, const struct control_request *request)
     log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu %s now", request->target,
              request->rate_hz, (double)request->duration_ns / 1e9, count,
              text_plural(count, "process", "processes"));
-    (void)snprintf(text, sizeof(text), "%zu %s%s", count,
-                   text_plural(count, "process", "processes"),
-                   count > 0           ? ""
-                   : burst.id.pid != 0 ? ": it is not sampled now"
-                                       : " now; those that come are sampled so, too");
+    if (count == 0) {
+        tell_no_process(run, &burst);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%zu %s", count, text_plural(count, "process", "processes"));
     control_done(run->monitoring.control, true, text);
 }
 

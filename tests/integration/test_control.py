@@ -2,6 +2,7 @@
 """The control socket end to end: an agent that runs, and the commands that ask it."""
 
 import json
+import os
 import socket
 import subprocess
 
@@ -58,6 +59,12 @@ def test_status_tells_what_is_sampled_and_burst_raises_its_rate(pystrobe, agent,
     done = pystrobe.run("burst", "-r", "200", "-d", "60s", "--socket", tmp_path / "control.sock", "desk")
     assert (done.returncode, done.stdout) == (0, "1 process\n")
     live.wait_until(lambda: status(pystrobe, tmp_path)["targets"][0]["burst"], "the burst", 0.2)
+    other = pystrobe.run("burst", "--socket", tmp_path / "control.sock", "shopp")
+    assert (other.returncode, other.stdout) == (
+        0, "0 processes are of a service or section of that name now; those that come are sampled so, too. Sampled now: shop\n")
+    none = pystrobe.run("burst", "--socket", tmp_path / "control.sock", os.getpid())
+    assert (none.returncode, none.stdout, none.stderr) == (
+        1, "", "pystrobe: that process is not sampled now; pystrobe status lists those that are\n")
 
     text = pystrobe.run("status", "--socket", tmp_path / "control.sock").stdout
     assert str(pid) in text and "shop" in text and "200Hz (burst)" in text
