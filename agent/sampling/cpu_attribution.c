@@ -49,14 +49,14 @@ bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, 
     return true;
 }
 
-void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns)
+bool cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns)
 {
     struct cpu_attribution_item *item, *end = cpu_attribution->items + cpu_attribution->count;
     const double scale = (double)cpu_ns / (double)cpu_attribution->now;
     uint64_t used;
 
     if (cpu_attribution->now == 0)
-        return;
+        return false;
     for (item = cpu_attribution->items; item < end; item++) {
         used = (uint64_t)((double)item->now * scale);
         item->ended += used;
@@ -64,6 +64,7 @@ void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t 
         item->now = 0;
     }
     cpu_attribution->now = cpu_attribution->samples = 0;
+    return true;
 }
 
 /* What an item weighs in a kind of samples. */

@@ -57,8 +57,9 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
                                     uint64_t weight, enum cpu_attribution_kind kind);
 
-/* Ends a part, in which the thread used `cpu_ns`; if it was not seen running, the part goes on. */
-void cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns);
+/* Ends a part, in which the thread used `cpu_ns`. False: it was not seen running, and the part goes
+ * on. */
+bool cpu_attribution_end_part(struct cpu_attribution *cpu_attribution, uint64_t cpu_ns);
 
 /*
  * Divides `amount` over the rows by the samples of a kind, one call of `give` each. If it has no

@@ -126,10 +126,9 @@ static enum cpu_class unseen_class(const struct process *p)
 /* Ends a part of a thread's interval; see cpu_attribution.h. */
 static void end_part(struct process_thread *thread)
 {
-    if (thread->cpu_attribution.now == 0)
-        return;
-    cpu_attribution_end_part(&thread->cpu_attribution, thread->times.cpu_ns - thread->part.cpu_ns);
-    thread->part = thread->times;
+    if (cpu_attribution_end_part(&thread->cpu_attribution,
+                                 thread->times.cpu_ns - thread->part.cpu_ns))
+        thread->part = thread->times;
 }
 
 /* Gives out what the kernel has counted of a thread. Gives the CPU time that no stack was seen for:

@@ -23,7 +23,8 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "integration"))
+sys.path[:0] = [str(HERE.parent / "integration"), str(HERE.parent / "bench")]
+import neighbours  # noqa: E402
 import profiles  # noqa: E402
 
 RATE = 100
@@ -57,18 +58,8 @@ def run_workload(args, workload, folder):
     """Gives what the program says, and the profile."""
     words = [args.python, str(HERE / "target.py"), *map(str, workload[:4]), str(args.seconds)]
     out = folder / "profile.pb.gz"
-    neighbours = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(sum(workload[4:]))]
-    try:
-        return record(args, words, out)
-    finally:
-        for neighbour in neighbours:
-            neighbour.kill()
-            neighbour.wait()
-
-
-def record(args, words, out):
-    """Runs the program beside a recording; gives what it says, and the profile."""
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
+    with neighbours.busy(sum(workload[4:])), subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                              text=True) as target:
         if target.stdout.readline() != "ready\n":
             sys.exit("the program did not start")
         recorder = subprocess.Popen([str(pathlib.Path(args.build) / "pystrobe"), "record", "-d", "1h", "-r",
@@ -85,7 +76,7 @@ def record(args, words, out):
     return truth, profiles.read(out)[0]
 
 
-def judge(truth, profile, neighbours):
+def judge(truth, profile, is_busy):
     """The row of the table."""
     def total(value, name=""):
         """Of samples in whose stack the function is; "": of all."""
@@ -100,7 +91,7 @@ def judge(truth, profile, neighbours):
     share = truth["burst_cpu_s"] / truth["cpu_s"]
     samples = RATE * truth["cpu_s"]  # that met a thread on a CPU, at most
     row["share"], row["share_error"] = share, total("cpu", "burst") / cpu - share
-    if neighbours:  # most samples find the program waiting for a CPU
+    if is_busy:  # most samples find the program waiting for a CPU
         samples *= WAITING_PART
     bound = max(SHARE_BOUND, STANDARD_ERRORS * math.sqrt(share * max(0, 1 - share) / samples))
     row["good"] = (abs(row["cpu_error"]) <= CPU_BOUND and abs(row["wall_error"]) <= WALL_BOUND
@@ -127,7 +118,7 @@ def main():
         if args.only not in name:
             continue
         with tempfile.TemporaryDirectory(prefix="pystrobe-weights-") as folder:
-            row = judge(*run_workload(args, workload, pathlib.Path(folder)), sum(workload[4:]))
+            row = judge(*run_workload(args, workload, pathlib.Path(folder)), len(workload) > 4)
         rows.append(dict(row, workload=name))
         print("%-37s %8.3f %+7.2f%% %+7.2f%% %7.1f%% %+8.2f%% %7.1f%% %7.1f%% %8.3f%s" % (
             name, row["cpu_s"], 100 * row["cpu_error"], 100 * row["wall_error"], 100 * row["share"],

@@ -222,12 +222,12 @@ static void a_part_goes_on_until_it_was_seen_running(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     assert_true(cpu_attribution_add(&cpu_attribution, 1, 500, CPU_ATTRIBUTION_WAITED));
-    cpu_attribution_end_part(&cpu_attribution, 100);
+    assert_false(cpu_attribution_end_part(&cpu_attribution, 100));
     assert_int_equal(cpu_attribution.ended, 0);
     assert_int_equal(cpu_attribution.samples, 0);
     assert_true(cpu_attribution_add(&cpu_attribution, 2, 500, CPU_ATTRIBUTION_RAN));
     assert_int_equal(cpu_attribution.samples, 1);
-    cpu_attribution_end_part(&cpu_attribution, 200);
+    assert_true(cpu_attribution_end_part(&cpu_attribution, 200));
     given = divide(&cpu_attribution, 200);
     assert_int_equal(given.shares[1], 0);
     assert_int_equal(given.shares[2], 200);
