@@ -130,7 +130,8 @@ enum cpy_layer {
     CPY_LAYER_PREDICTION = 1 << 0, /* what a sample will read is fetched with one system call */
     CPY_LAYER_GIL_SKIP = 1 << 1,   /* only threads that had the GIL since are read */
     CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since are not read */
-    CPY_LAYER_MEMO = 1 << 3,       /* tasks whose bytes are the same are not decoded again */
+    CPY_LAYER_MEMO = 1 << 3,       /* tasks whose bytes are the same, and code objects of frames
+                                     that are as they were, are not decoded or compared again */
     CPY_LAYER_PINNING = 1 << 4,    /* samples are taken on the CPU of the thread that runs */
     CPY_LAYER_BPF = 1 << 5,        /* the kernel reads in an interrupt: cpy_scratch_use_bpf */
     CPY_LAYER_ALL = (1 << 6) - 1
@@ -281,7 +282,8 @@ MUST_CHECK bool cpy_find_another(const struct cpy_target *target, struct cpy_inf
  *         interpreters and the stack of that thread);
  *         two if the GIL was handed over once (both threads);
  *         else two or three (all threads): also without a GIL, before 3.12, which does not count
- *         hand-overs, and if interpreters share the GIL.
+ *         hand-overs, and if interpreters share the GIL;
+ *         before 3.14 one more in one sample of eight (see codes_trusted in objects/code.h).
  *         What the sample before did not read takes further reads.
  *
  * While stacks change too fast to be read, and to know whether a thread that is ready does run

@@ -124,24 +124,44 @@ static uint32_t count_current(const struct cpy_target *t, const struct cached_st
     return i;
 }
 
-/* Sees to it that the code objects of the `count` innermost frames are known. */
-static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw, uint32_t count,
-                               const struct codes_owner *owner)
+/* Checks the code objects of frames; `once`: their memory is not to be fetched in later samples. */
+static enum cpy_rc check_frames(struct cpy_target *t, const struct raw_frame *frames,
+                                uint32_t count, const struct codes_owner *owner, bool once)
 {
     const struct reader reader = target_reader(t);
     uint32_t i, used = 0;
     enum cpy_rc rc;
 
     for (i = 0; i < count; i++)
-        if (raw->frames[i].code != 0)
-            t->scratch->addrs[used++] = raw->frames[i].code;
-    /* With a generation it is done once for all samples; opcodes are rarely asked for. BPF reads
-     * interrupt the target, and these reads need not: see verify_codes in sample.c. */
-    reader.mem->once = owner->generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
-                       (t->prefetch.now && t->prefetch.now->bpf_count != 0);
+        if (frames[i].code != 0)
+            t->scratch->addrs[used++] = frames[i].code;
+    reader.mem->once = once;
     rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, owner);
     reader.mem->once = false;
     return rc;
+}
+
+/* Sees to it that the code objects of the `count` innermost frames are known. */
+static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw, uint32_t count,
+                               const struct codes_owner *owner)
+{
+    /* With a generation it is done once for all samples; opcodes are rarely asked for. BPF reads
+     * interrupt the target, and these reads need not: see verify_codes in sample.c. */
+    const bool once = owner->generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
+                      (t->prefetch.now && t->prefetch.now->bpf_count != 0);
+
+    return check_frames(t, raw->frames, count, owner, once);
+}
+
+/* Compares the code objects of the `same` outermost frames, which are trusted. They are read later
+ * than the stack: so it is read again if one of them is another one. */
+static enum cpy_rc compare_trusted(struct cpy_target *t, const struct raw_stack *raw, uint32_t same,
+                                   const struct codes_owner *owner)
+{
+    const uint64_t decoded = t->cache.codes.decoded;
+    enum cpy_rc rc = check_frames(t, raw->frames + (raw->depth - same), same, owner, true);
+
+    return rc == CPY_OK && t->cache.codes.decoded != decoded ? CPY_RACED : rc;
 }
 
 /* Bytecode is read after its code objects were checked: it is theirs if they are still there. */
@@ -154,26 +174,36 @@ static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *
     return rc == CPY_OK && t->cache.codes.decoded != decoded ? CPY_RACED : rc;
 }
 
+/* True if frames that are as they were need not be compared where nothing counts code objects. */
+static bool trusts_codes(const struct cpy_target *t)
+{
+    return target_uses(t, CPY_LAYER_MEMO) && codes_trusted(&t->cache.codes);
+}
+
 enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, const struct codes_owner *owner,
                     struct cached_stack *stack)
 {
-    bool codes_unchanged = owner->generation != 0 && owner->generation == stack->generation;
-    const bool opcodes = t->options.frames & CPY_FRAME_OPCODES;
+    const struct codes *codes = &t->cache.codes;
+    const bool counted = owner->generation != 0, opcodes = t->options.frames & CPY_FRAME_OPCODES;
+    const uint64_t stamp = counted ? owner->generation : codes_stamp(codes, owner->interp_id, 0);
+    const bool known = stamp == stack->stamp && (counted || trusts_codes(t));
     uint32_t depth = raw->depth + raw->same, same, i;
     enum cpy_rc rc;
 
-    if (!codes_unchanged || opcodes)
+    if (!known || !counted || opcodes)
         copy_same(raw, stack);
     same = opcodes ? 0 : count_same(raw, stack); /* instructions are specialised while they run */
     raw->tear = TEAR_CODE;
-    rc = check_codes(t, raw, codes_unchanged ? depth - same : depth, owner);
+    rc = check_codes(t, raw, known ? depth - same : depth, owner);
+    if (rc == CPY_OK && known && !counted && codes_compared_now(codes))
+        rc = compare_trusted(t, raw, same, owner);
     if (rc != CPY_OK)
         return rc;
-    if (!codes_unchanged)
+    if (!known || !counted)
         same = count_current(t, stack, same);
     stack->depth = same;
     update_same(raw, stack);
-    stack->generation = 0;
+    stack->stamp = 0;
     t->stats.frames_reused += same;
     if (!thread_cache_reserve(&t->cache.threads, stack, depth))
         return CPY_NOMEM;
@@ -182,6 +212,6 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, const struct co
     stack->cut = raw->cut;
     if (rc == CPY_OK && opcodes)
         rc = check_bytecode(t, raw, owner->interp_id);
-    stack->generation = rc == CPY_OK ? owner->generation : 0;
+    stack->stamp = rc == CPY_OK ? stamp : 0;
     return rc;
 }

@@ -74,7 +74,7 @@ void children_begin(struct children *c, pid_t pid, bool from_birth)
 {
     *c = (struct children){.pid = pid};
     read_parent(c);
-    c->known_ns = from_birth ? 0 : c->waited_ns;
+    c->known_ns = c->told_ns = from_birth ? 0 : c->waited_ns;
     add_present(c, from_birth);
 }
 
@@ -121,17 +121,36 @@ static void tell(struct told *told, const char *name, uint64_t start, uint64_t n
     told->told(told->ctx, name, start, ns);
 }
 
+/* Reads a child's CPU time. False: it is gone. */
+static bool read_child(const struct children *c, struct child *child)
+{
+    struct proc_stat stat;
+
+    if (proc_stat_read(child->id.pid, &stat) != PROC_OK || stat.start != child->id.start ||
+        stat.parent != c->pid)
+        return false;
+    child->cpu_ns = family_cpu_ns(&stat);
+    return true;
+}
+
+/* Reads the CPU time of those that are not sampled. False: one of them is gone. */
+static bool read_unsampled(struct children *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->items[i].is_sampled && !read_child(c, &c->items[i]))
+            return false;
+    return true;
+}
+
 /* Moves those that are gone behind the others; gives how many are there. */
 static size_t part_gone(struct children *c)
 {
-    struct proc_stat stat;
     struct child child;
     size_t i = 0, there = c->count;
 
     while (i < there) {
-        if (proc_stat_read(c->items[i].id.pid, &stat) == PROC_OK &&
-            stat.start == c->items[i].id.start && stat.parent == c->pid) {
-            c->items[i++].cpu_ns = family_cpu_ns(&stat);
+        if (read_child(c, &c->items[i])) {
+            i++;
             continue;
         }
         child = c->items[i];
@@ -141,7 +160,8 @@ static size_t part_gone(struct children *c)
     return there;
 }
 
-void children_look(struct children *c, children_told *told, void *ctx)
+/* Tells what is due, and forgets those that are gone. */
+static void tell_due(struct children *c, children_told *told, void *ctx)
 {
     struct told telling = {.told = told, .ctx = ctx};
     size_t there = part_gone(c); /* before the number is read: so that has them */
@@ -162,7 +182,15 @@ void children_look(struct children *c, children_told *told, void *ctx)
             tell(&telling, child->name, child->id.start, child->cpu_ns - child->counted_ns);
     tell(&telling, NULL, 0, telling.left_ns);
     c->given_ns += due_ns;
+    c->told_ns = c->waited_ns;
     c->count = there;
+}
+
+void children_look(struct children *c, children_told *told, void *ctx)
+{
+    read_parent(c);
+    if (c->waited_ns != c->told_ns || !read_unsampled(c))
+        tell_due(c, told, ctx);
     add_present(c, true);
 }
 

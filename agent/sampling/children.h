@@ -44,6 +44,7 @@ struct children {
     uint64_t waited_ns;  /* likewise, the kernel's number */
     uint64_t known_ns;   /* of that, what is counted elsewhere or is not to be counted */
     uint64_t given_ns;   /* of that, what was told */
+    uint64_t told_ns;    /* the kernel's number, when all that was due of it was told last */
     struct child *items; /* owned */
     size_t count, capacity;
 };
@@ -64,8 +65,9 @@ typedef void children_told(void *ctx, const char *name, uint64_t start, uint64_t
 /*
  * Tells what came since the last look: of each child whose name is known, and then the rest.
  *
- * Cost: one stat file, one list of children, and a stat file for each that is there. Of a process
- *       that has waited for a child before, a list for each thread.
+ * Cost: one stat file, one list of children, and a stat file for each that is there and is not
+ *       sampled; of all that are there, if it has waited for one since, or one is gone. Of a
+ * process that has waited for a child before, a list for each thread.
  */
 void children_look(struct children *children, children_told *told, void *ctx);
 

@@ -286,10 +286,11 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, struct sched_idle_files 
 {
     const uint64_t turns = sched_idle->turns, cpu_ns = sched_idle->cpu_ns;
     const uint64_t wait_ns = sched_idle->wait_ns;
-    const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
-    const enum sched_idle_look look = counted ? sched_idle->look : SCHED_IDLE_NO_LOOK;
+    enum sched_idle_look look = sched_idle->look;
+    const bool counted = look == SCHED_IDLE_SLEPT || read_sched_counters(sched_idle, proc_fd, tid);
     bool is_ready;
 
+    look = counted ? look : SCHED_IDLE_NO_LOOK;
     sched_idle->bursts = look != SCHED_IDLE_NO_LOOK;
     sched_idle->look = SCHED_IDLE_NO_LOOK;
     sched_idle->cpu_wait = look == SCHED_IDLE_WAITS;

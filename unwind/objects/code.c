@@ -66,6 +66,7 @@ static enum cpy_rc put_code_entry(struct codes *codes, struct code_entry *entry)
         return CPY_NOMEM;
     if (before) { /* its strings may be lent: it goes with the next sweep */
         codes->replaced++;
+        codes->replaced_at = codes->sample;
         before->next_dead = codes->dead;
         codes->dead = before;
         codes->bytes -= before->bytes;

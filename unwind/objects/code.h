@@ -12,6 +12,8 @@
  *            number that an interpreter gives once; 0: it has given all);
  *          - else: the object has the same pointers, and at these the same names and the same line
  *            table.
+ *          Before 3.14 frames that are as they were in the sample before are trusted in most
+ *          samples of a process that has replaced no code object lately: see codes_trusted.
  * Source:  Objects/codeobject.c and Python/pystate.c, tags v3.6.15 to v3.15.0.
  */
 #ifndef UNWIND_OBJECTS_CODE_H
@@ -21,6 +23,10 @@
 #include "unwind/objects/object.h"
 
 enum { CODES_MAX = 65536, CODES_BYTES_MAX = 32 << 20 }; /* cached at most; then all are dropped */
+
+/* Samples without a replaced code object until entries are trusted; then one sample in so many
+ * compares them still. */
+enum { CODES_QUIET = 128, CODES_EACH = 8 };
 
 enum { CODES_TABLE_COMPARED = 16 << 10 }; /* first bytes of a line table that are compared */
 
@@ -71,7 +77,8 @@ struct codes {
     struct code_entry *dead;      /* owned: replaced during this sample, still lent */
     struct buf text;              /* owned: scratch for decoding */
     uint64_t next_id, pass, sample;
-    uint64_t restarts;                   /* times that the process began a new Python runtime */
+    uint64_t replaced_at; /* the sample in which a code object was found replaced last; 0: none */
+    uint64_t restarts;    /* times that the process began a new Python runtime */
     uint64_t decoded, replaced, evicted; /* how many so far */
     cpy_addr code_type; /* of all code objects: a static variable; 0: none was met yet */
 };
@@ -99,6 +106,24 @@ struct codes_owner {
     uint64_t interp_id;
     uint64_t generation; /* codes_stamp of its count of code objects that died; 0: no count */
 };
+
+/*
+ * True if no code object was found replaced for so long that a frame which is as it was in the
+ * sample before has the same one. Few programs replace functions while they run, and those that
+ * do so do it again and again. One that begins to may be given the function that was at the same
+ * address, called from the same place, for up to CODES_EACH - 1 samples. To compare them in each
+ * sample takes up to half of the time of one.
+ */
+static inline bool codes_trusted(const struct codes *codes)
+{
+    return codes->sample - codes->replaced_at >= CODES_QUIET;
+}
+
+/* True if this is a sample in which trusted entries are compared, too. */
+static inline bool codes_compared_now(const struct codes *codes)
+{
+    return codes->sample % CODES_EACH == 0;
+}
 
 /*
  * Makes sure that each address of `addrs` is decoded and up to date.

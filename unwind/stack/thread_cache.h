@@ -32,7 +32,7 @@ struct cached_stack {
     struct cpy_frame *frames; /* owned */
     uint32_t room, depth;     /* items of the arrays; of these, items in use */
     bool cut;                 /* deeper than CPY_DEPTH_MAX: outer frames are missing */
-    uint64_t generation;      /* of struct codes_owner when it was resolved; 0: not known */
+    uint64_t stamp;           /* of its owner when it was resolved, see resolve.c; 0: not known */
 };
 
 /*

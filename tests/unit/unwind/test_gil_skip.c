@@ -46,7 +46,9 @@ static void takes_one_system_call_once_warm(void **state)
     for (int i = 0; i < FAKE_LIST_LOOKS; i++)
         assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_in_range(cpy_stats(f->target)->reads - reads, FAKE_LIST_LOOKS, FAKE_LIST_LOOKS + 1);
+    /* In one sample of some the code objects are compared. */
+    assert_in_range(cpy_stats(f->target)->reads - reads, FAKE_LIST_LOOKS,
+                    FAKE_LIST_LOOKS + FAKE_LIST_LOOKS / CODES_EACH + 1);
 }
 
 static void reads_both_threads_of_a_hand_over(void **state)

@@ -232,6 +232,71 @@ static void does_not_reuse_a_frame_whose_code_object_was_replaced(void **state)
     }
 }
 
+/* Begins samples until a process whose code objects stay is trusted, and it is not compared now. */
+static void begin_trusted_sample(struct fixture *f)
+{
+    struct codes *codes = &f->target->cache.codes;
+
+    while (!codes_trusted(codes) || codes_compared_now(codes))
+        codes_sweep(codes);
+}
+
+static void compares_trusted_frames_in_one_sample_of_some(void **state)
+{
+    struct fixture *f = *state;
+    const struct raw_frame raw[] = {frame(f, 2, 7), frame(f, 1, 3), frame(f, 0, 9)};
+    struct codes *codes = &f->target->cache.codes;
+    uint64_t reads;
+    int samples;
+
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    begin_trusted_sample(f);
+    put_code(f, f->codes[1], "new", 5000);
+    reads = f->fake->mem.reads;
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    check(f, 1, "f1", 203);
+    check_counts(f, 0, 3);
+    assert_int_equal(f->fake->mem.reads, reads); /* that is what it is for */
+
+    for (samples = 1; !codes_compared_now(codes); samples++)
+        codes_sweep(codes);
+    assert_true(samples <= CODES_EACH);
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_RACED); /* what was there when it was read? */
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    check(f, 1, "new", 5003);
+
+    put_code(f, f->codes[1], "newer", 6000); /* such a process is trusted no more */
+    codes_sweep(codes);
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    check(f, 1, "newer", 6003);
+}
+
+static void compares_frames_that_are_not_as_they_were(void **state)
+{
+    struct fixture *f = *state;
+    struct raw_frame raw[] = {frame(f, 2, 7), frame(f, 1, 3), frame(f, 0, 9)};
+
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    begin_trusted_sample(f);
+    put_code(f, f->codes[1], "new", 5000);
+    raw[1].unit = 4;
+    assert_int_equal(resolved(f, raw, 3, 0), CPY_OK);
+    check(f, 1, "new", 5004);
+}
+
+static void compares_all_frames_without_memo(void **state)
+{
+    struct fixture *f = *state;
+    const struct raw_frame raw[] = {frame(f, 1, 3), frame(f, 0, 9)};
+
+    f->target->options.plain = CPY_LAYER_MEMO;
+    assert_int_equal(resolved(f, raw, 2, 0), CPY_OK);
+    begin_trusted_sample(f);
+    put_code(f, f->codes[1], "new", 5000);
+    assert_int_equal(resolved(f, raw, 2, 0), CPY_OK);
+    check(f, 0, "new", 5003);
+}
+
 static void leaves_out_a_call_whose_arguments_are_not_in_place(void **state)
 {
     struct fixture *f = *state;
@@ -357,6 +422,9 @@ int main(void)
         TEST(reuses_a_deep_stack_that_grows),
         TEST(reads_no_code_object_under_the_same_generation),
         TEST(does_not_reuse_a_frame_whose_code_object_was_replaced),
+        TEST(compares_trusted_frames_in_one_sample_of_some),
+        TEST(compares_frames_that_are_not_as_they_were),
+        TEST(compares_all_frames_without_memo),
         TEST(leaves_out_a_call_whose_arguments_are_not_in_place),
         TEST(names_what_is_no_function),
         TEST(refuses_an_instruction_that_is_not_in_the_code),
