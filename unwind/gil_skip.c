@@ -26,12 +26,19 @@ static size_t add_other_sets(struct cpy_target *t, size_t count)
 }
 
 /* True if a thread has slept since its stack was read. Where samples tell who runs, the thread is
- * looked at before its stack is fetched. */
+ * looked at before its stack is fetched: the BPF program cannot interrupt one that sleeps. */
 static bool has_slept(struct cpy_target *t, struct cached *cached)
 {
-    return target_asks_cpu(t) ? sched_idle_look(&cached->sched_idle, &t->scratch->stat_files,
-                                                t->process.proc_fd, cached->out.tid)
-                              : sched_idle_since_read(&cached->sched_idle);
+    bool slept;
+
+    if (!target_asks_cpu(t))
+        return sched_idle_since_read(&cached->sched_idle);
+    slept = sched_idle_look(&cached->sched_idle, &t->scratch->stat_files, t->process.proc_fd,
+                            cached->out.tid);
+    if (cached->sched_idle.look == SCHED_IDLE_SLEPT &&
+        cached->out.tid == t->prefetch.bpf_thread.tid)
+        t->prefetch.uses_bpf = false;
+    return slept;
 }
 
 /* True if a thread may go on running, as it did when it was asked last. */
@@ -316,6 +323,7 @@ static void note_runner(struct cpy_target *t)
     const struct listed *thread;
     size_t i = t->gil_skip.ready ? t->list.interps[0].runner : 0;
 
+    t->prefetch.bpf_thread.cpu = -1;
     while (!t->gil_skip.ready && i < t->list.thread_count &&
            t->list.threads[i].words.addr != t->list.interps[t->list.threads[i].interp].holder)
         i++;

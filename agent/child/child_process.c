@@ -404,9 +404,9 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
     return look_at_sleeper(child, since, now_ns);
 }
 
-bool child_process_rests(const struct child_process *child, uint64_t now_ns)
+bool child_process_rests(const struct child_process *child)
 {
-    return heartbeat_since(child->heartbeat) == 0 && child->turned_ns < now_ns;
+    return heartbeat_since(child->heartbeat) == 0;
 }
 
 int child_process_status(const struct child_process *child)

@@ -85,9 +85,8 @@ MUST_CHECK bool child_process_start(struct child_process *child, const char *pro
  */
 enum child_process_look child_process_look(struct child_process *child, uint64_t now_ns);
 
-/* True if the child reads nothing now, and did nothing between its last two looks, of which one was
- * just now. */
-bool child_process_rests(const struct child_process *child, uint64_t now_ns);
+/* True if the child reads nothing now. */
+bool child_process_rests(const struct child_process *child);
 
 /* The process that the child reads now, by its heartbeat; 0: none. */
 pid_t child_process_reads(const struct child_process *child);

@@ -11,6 +11,10 @@
  * which is less than the shortest step. */
 enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13 * NS_PER_MS };
 
+/* Ticks that are REST_NS or more away are due at one time in each span of TOGETHER_NS. */
+#define TOGETHER_NS (100 * NS_PER_MS)
+#define REST_NS     (2 * TOGETHER_NS)
+
 /* Of each place in the heap so many are below: they lie side by side, and are compared there. */
 enum { WAYS = 4 };
 
@@ -25,7 +29,7 @@ static double chance(struct ticks *ticks)
 
 void ticks_init(struct ticks *ticks, uint64_t seed)
 {
-    *ticks = (struct ticks){.random = seed ? seed : 1};
+    *ticks = (struct ticks){.random = seed ? seed : 1, .seed = seed};
     for (int i = 0; i < 64; i++) /* a seed with few bits begins with small numbers */
         (void)chance(ticks);
 }
@@ -188,7 +192,26 @@ uint64_t ticks_after_ns(const struct tick *tick)
 {
     const double first = tick->began ? 0.5 : 0;
 
-    return tick->next_ns + step_of(ticks_period(tick), first + tick->drawn);
+    return tick->next_ns - (uint64_t)tick->moved_ns +
+           step_of(ticks_period(tick), first + tick->drawn);
+}
+
+/* Makes a tick due at the time of those that rest, in its span; gives by how much it has moved. */
+static int64_t move_to_others(const struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    const uint64_t span = tick->next_ns / TOGETHER_NS;
+    uint64_t mixed = ticks->seed + span * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    uint64_t at_ns;
+    int64_t moved_ns;
+
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    at_ns = span * TOGETHER_NS + (mixed ^ mixed >> 31) % TOGETHER_NS;
+    if (at_ns <= now_ns)
+        return 0;
+    moved_ns = (int64_t)at_ns - (int64_t)tick->next_ns;
+    tick->next_ns = at_ns;
+    return moved_ns;
 }
 
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns)
@@ -200,11 +223,12 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
         tick->next_ns = now_ns;
     period = ticks_period(tick);
     step = step_of(period, steps(ticks, tick, count));
-    tick->next_ns += step;
+    tick->next_ns += step - (uint64_t)tick->moved_ns;
     if (tick->next_ns <= now_ns) {
         missed = (now_ns - tick->next_ns) / period + 1;
         tick->next_ns = now_ns + step;
     }
+    tick->moved_ns = step >= REST_NS && ticks->count > 1 ? move_to_others(ticks, tick, now_ns) : 0;
     tick->missed += missed;
     update_due_time(ticks, tick);
     return missed;
@@ -248,6 +272,7 @@ static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     if (tick->number == 0 || next >= tick->next_ns)
         return;
     tick->next_ns = next;
+    tick->moved_ns = 0;
     update_due_time(ticks, tick);
 }
 

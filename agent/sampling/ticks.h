@@ -11,7 +11,9 @@
  * next wake-up is put off by a part of the shortest period, and takes along all that came due by
  * then. That part is random, too.
  *
- * Who needs no sample at each tick says how many ticks the next one is away.
+ * Who needs no sample at each tick says how many ticks the next one is away. Targets that rest for
+ * long are due together, with one wake-up: at one time in each tenth of a second, at random, which
+ * is as often too early as too late.
  *
  * Shape:   ticks_init; ticks_add and ticks_remove as targets come and go; at each wake-up
  *          ticks_due and ticks_done until none is due, then ticks_wake_ns; ticks_finish.
@@ -32,6 +34,7 @@
 struct tick {
     void *of;                /* borrowed: whose it is */
     uint64_t next_ns;        /* when it is due */
+    int64_t moved_ns;        /* of that: from the time of its own to that of those that rest */
     uint64_t period_ns;      /* as asked for */
     uint64_t burst_ns;       /* period instead of that, */
     uint64_t burst_until_ns; /* until then; 0: there is no burst */
@@ -61,6 +64,7 @@ struct ticks {
     size_t count, heap_capacity, in_capacity;
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */
     uint64_t random;      /* state of the generator, never 0 */
+    uint64_t seed;        /* of the times of those that rest */
 };
 
 /* `seed`: any number. */

@@ -7,9 +7,10 @@
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor_internal.h"
 
-/* How often samplers are looked at: one that is blocked is known after a third of a second. */
+/* How long until the next look at samplers while one of them reads: one that is blocked is known
+ * after a third of a second, or after half a second if the read began just after a look. */
 #define LOOK_NS (60 * NS_PER_MS)
-/* The same while those that run have nothing to do, and while none runs. */
+/* The same while none of them reads, and while none runs. */
 #define LOOK_AT_RESTING_NS (250 * NS_PER_MS)
 #define LOOK_AT_NONE_NS    NS_PER_S
 /* A process in quarantine that is sampled so long without blocking leaves it. */
@@ -409,7 +410,7 @@ void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint
 }
 
 /* How long nothing is looked at after a look. */
-static uint64_t look_after_ns(const struct supervisor *f, uint64_t now_ns)
+static uint64_t look_after_ns(const struct supervisor *f)
 {
     uint64_t ns = LOOK_AT_NONE_NS;
     size_t i;
@@ -420,7 +421,7 @@ static uint64_t look_after_ns(const struct supervisor *f, uint64_t now_ns)
     for (i = 0; i < SAMPLERS; i++) {
         if (!sampler_process_runs(&f->samplers[i]))
             continue;
-        if (!child_process_rests(&f->samplers[i].child, now_ns))
+        if (!child_process_rests(&f->samplers[i].child))
             return LOOK_NS;
         ns = LOOK_AT_RESTING_NS;
     }
@@ -435,5 +436,5 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
     f->opening_count = assignments_opening(&f->assignments);
     for (size_t i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
-    f->look_ns = now_ns + look_after_ns(f, now_ns);
+    f->look_ns = now_ns + look_after_ns(f);
 }

@@ -184,6 +184,37 @@ static void wakes_up_once_for_many(void **state)
     ticks_finish(&ticks);
 }
 
+/* Of targets that need a sample at each eighth tick of 50 ms. */
+static void wakes_up_ten_times_a_second_for_those_that_rest(void **state)
+{
+    enum { RESTING = 100, EACH = 8 };
+    static uint64_t count[RESTING];
+    static struct tick tick[RESTING];
+    const uint64_t period = 50 * NS_PER_MS;
+    uint64_t now = START, wakes = 0;
+    struct ticks ticks;
+    struct tick *due;
+
+    (void)state;
+    ticks_init(&ticks, 42);
+    for (size_t i = 0; i < RESTING; i++) {
+        count[i] = 0;
+        assert_true(ticks_add(&ticks, &tick[i], &count[i], period, START));
+    }
+    for (; now < START + 100 * NS_PER_S; wakes++) {
+        while ((due = ticks_due(&ticks, now))) {
+            assert_int_equal(ticks_done(&ticks, due, EACH, now), 0);
+            ++*(uint64_t *)due->of;
+        }
+        now = ticks_wake_ns(&ticks, now);
+    }
+
+    assert_in_range(wakes, 900, 1010);
+    for (size_t i = 0; i < RESTING; i++) /* of 250 each: none is looked at less often */
+        assert_in_range(count[i], 230, 270);
+    ticks_finish(&ticks);
+}
+
 static void counts_what_it_missed_and_catches_up_nothing(void **state)
 {
     struct ticks ticks;
@@ -346,6 +377,7 @@ int main(void)
         cmocka_unit_test(steps_over_the_ticks_that_need_no_sample),
         cmocka_unit_test(spreads_many_over_the_period_after_their_first_tick),
         cmocka_unit_test(wakes_up_once_for_many),
+        cmocka_unit_test(wakes_up_ten_times_a_second_for_those_that_rest),
         cmocka_unit_test(counts_what_it_missed_and_catches_up_nothing),
         cmocka_unit_test(samples_more_often_in_a_burst_and_then_as_before),
         cmocka_unit_test(takes_no_burst_that_is_slower_or_over),
