@@ -127,6 +127,13 @@ $(BUILD)/agent/serve/web_page.o: $(addprefix $(BUILD)/gen/agent/serve/,help.html
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
 
+# Written only if the revision is another one: git pull makes no file newer that has it.
+$(BUILD)/revision: always
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(REVISION)' | cmp -s - $@ || echo '$(VERSION) $(REVISION)' >$@
+.PHONY: always
+
+$(BUILD)/agent/host/version.o: $(BUILD)/revision
 $(BUILD)/agent/host/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
 $(BUILD)/%.o: %.c | $(BUILD)/needs.stamp $(PB_H) $(PAGES)

@@ -300,6 +300,38 @@ static enum pprof_rc decode_sample_stack(struct decoder *d,
     return pprof_stack(d->profile, d->frames, depth, out);
 }
 
+/* Copies a text without the backslash before each quote; gives its new size. */
+static size_t unquote(char *out, const char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\\' && i + 1 < size) { /* it and what follows are a pair */
+            if (text[i + 1] != '"')
+                out[used++] = '\\';
+            i++;
+        }
+        out[used++] = text[i];
+    }
+    return used;
+}
+
+/* The profile's number of the text of a label: encode.c puts a backslash before each quote of it.
+ */
+static enum pprof_rc label_text_number(struct decoder *d, int64_t index, uint32_t *out)
+{
+    struct decode_text *text;
+    enum pprof_rc rc = decode_text_at(d, index, &text);
+    void *copy;
+
+    if (rc != PPROF_OK || !memmem(text->bytes, text->size, "\\\"", 2))
+        return rc == PPROF_OK ? text_number(d, index, out) : rc;
+    rc = table_alloc(&d->message, text->size, &copy);
+    if (rc == PPROF_OK)
+        rc = profile_text(d->profile, copy, unquote(copy, text->bytes, text->size), out);
+    return rc;
+}
+
 /* Where a label has both a text and a number, the text counts, as for google/pprof. */
 static enum pprof_rc decode_sample_label(struct decoder *d, const Perftools__Profiles__Label *label,
                                          struct label_key *out)
@@ -310,7 +342,7 @@ static enum pprof_rc decode_sample_label(struct decoder *d, const Perftools__Pro
     out->unit = NO_TEXT;
     label_set_number(out, label->str ? 0 : label->num);
     if (rc == PPROF_OK && label->str)
-        rc = text_number(d, label->str, &out->str);
+        rc = label_text_number(d, label->str, &out->str);
     else if (rc == PPROF_OK && label->num_unit)
         rc = text_number(d, label->num_unit, &out->unit);
     return rc;

@@ -201,7 +201,8 @@ struct pprof_meta {
  *
  * Gives:  the same bytes for the same content, in whatever order it was added.
  *         Rows whose chosen values are all 0 are left out. system_name is empty.
- *         Quotes in texts of labels have a backslash before them, for go tool pprof.
+ *         Quotes in texts of labels have a backslash before them, for go tool pprof;
+ *         pprof_decode takes it away.
  *         Ids count from 1 in table order (Parca refuses others). The one mapping is the
  *         binary, and all locations are in it.
  * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).

@@ -174,14 +174,28 @@ static bool add_flag(struct options_flags *flags, const char *name, const char *
     return true;
 }
 
+static const struct options_word level_words[] = {{"error", LOG_LEVEL_ERROR},
+                                                  {"warning", LOG_LEVEL_WARNING},
+                                                  {"info", LOG_LEVEL_INFO},
+                                                  {"debug", LOG_LEVEL_DEBUG},
+                                                  {NULL, 0}};
+static const struct options_word format_words[] = {
+    {"text", LOG_TEXT}, {"json", LOG_JSON}, {NULL, 0}};
+
 bool options_log_level(const char *value, void *flags)
 {
-    return add_flag(flags, "--log-level", "log_level", value);
+    uint32_t level;
+
+    return options_word("log-level", value, level_words, &level) &&
+           add_flag(flags, "--log-level", "log_level", value);
 }
 
 bool options_log_format(const char *value, void *flags)
 {
-    return add_flag(flags, "--log-format", "log_format", value);
+    uint32_t format;
+
+    return options_word("log-format", value, format_words, &format) &&
+           add_flag(flags, "--log-format", "log_format", value);
 }
 
 struct conf_source options_source(const char *path, const struct options_flags *flags)

@@ -356,12 +356,26 @@ static bool read_json(const char *text, void *format_name)
     return true;
 }
 
+/* A name of a value: a file may have others than those of pystrobe, but none that is empty. */
+static bool read_type(const char *text, void *type)
+{
+    static const struct options_word usual[] = {{"cpu", 0},  {"wall", 0},    {"gil", 0},
+                                                {"wait", 0}, {"samples", 0}, {"exception", 0},
+                                                {NULL, 0}};
+    uint32_t found;
+
+    if (text[0] == '\0')
+        return options_word("type", text, usual, &found);
+    *(const char **)type = text;
+    return true;
+}
+
 #define FIELD(field) OPTION_FIELD(struct request, field)
 
 static const struct option_row rows[] = {
     {"top", 'N', OPTION_READ, FIELD(top), .read = read_count, .old = 'n'},
-    {"type", 0, OPTION_TEXT, FIELD(type), .old = 't'},
-    {"value", 0, OPTION_TEXT, FIELD(type)},
+    {"type", 0, OPTION_READ, FIELD(type), .read = read_type, .old = 't'},
+    {"value", 0, OPTION_READ, FIELD(type), .read = read_type},
     {"format", 'f', OPTION_TEXT, FIELD(format_name)},
     {"output", 'o', OPTION_TEXT, FIELD(output)},
     {"diff", 0, OPTION_FLAG, FIELD(diff), .old = 'd'},

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
         print_command_list(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "help") == 0 && argc > 2)
+    if (strcmp(argv[1], "help") == 0 && argc > 2 && argv[2][0] != '-')
         return run_command(2, (char *[]){argv[2], (char[]){"--help"}, NULL});
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {

@@ -41,7 +41,17 @@ _pystrobe_services() { # program
     "$1" status --json 2>/dev/null | grep -oE '"service": "[^"]+"' | cut -d '"' -f 4 | sort -u
 }
 
+# What may stand as a word of its own behind the command, if that is no file.
+_pystrobe_operands() { # program, command
+    case $2 in
+    help) _pystrobe_commands "$1" ;;
+    burst) _pystrobe_services "$1" && _pystrobe_pids ;;
+    spool) "$1" spool --help 2>/dev/null | sed -n '1,/^$/s/.*\] \([a-z][a-z]*\).*/\1/p' ;;
+    esac
+}
+
 _pystrobe_values() { # kind, what is typed, program, command, option
+    local before=
     case $5 in
     -f | --format) compgen -W "$(_pystrobe_formats "$3")" -- "$2" && return ;;
     -S | --service) compgen -W "$(_pystrobe_services "$3")" -- "$2" && return ;;
@@ -50,6 +60,10 @@ _pystrobe_values() { # kind, what is typed, program, command, option
     FILE | PATH) compgen -f -- "$2" ;;
     DIR) compgen -d -- "$2" ;;
     PID) compgen -W "$(_pystrobe_pids)" -- "$2" ;;
+    MODES) # several, with commas between them
+        [[ $2 != *,* ]] || before=${2%,*},
+        compgen -P "$before" -W "$(_pystrobe_words "$3" "$4" "$5")" -- "${2##*,}"
+        ;;
     *) compgen -W "$(_pystrobe_words "$3" "$4" "$5")" -- "$2" ;;
     esac
 }
@@ -77,7 +91,9 @@ _pystrobe() {
         options=$(_pystrobe_options "$program" "$command" | grep -oE -- '--[a-z][a-z-]*|(^| )-[A-Za-z]')
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        options=$(_pystrobe_operands "$program" "$command")
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+        [[ -n $options ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
 }
 

@@ -28,16 +28,42 @@ function __pystrobe_values
         case f format
             pystrobe report --help | sed -n '/^Formats/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p'
         case S service
-            pystrobe status --json 2>/dev/null | string match -ar '"service": "[^"]+"' | string split -f 4 '"' | sort -u
-        case p pid # of those that run a program called python, or are called so
-            for entry in (string match -r '^/proc/[0-9]+$' /proc/*)
-                if string match -q '*python*' -- (readlink $entry/exe 2>/dev/null) (cat $entry/comm 2>/dev/null)
-                    string replace /proc/ '' $entry
-                end
-            end
+            __pystrobe_services
+        case p pid
+            __pystrobe_pids
         case '*' # an error names the words that it takes; behind --help nothing is begun
+            set -l typed (string match -r '^.*,' -- (commandline -ct)) # of several, with commas between them
             pystrobe $words[2] $option '' --help </dev/null 2>&1 |
-                sed -n '1s/^pystrobe: .* is one of \(.*\), not .*/\1/p' | string split ', '
+                sed -n '1s/^pystrobe: .* is one of \(.*\), not .*/\1/p' | string split ', ' | string replace -r '^' -- "$typed"
+    end
+end
+
+# Processes that run a program called python, or that are called so.
+function __pystrobe_pids
+    for entry in (string match -r '^/proc/[0-9]+$' /proc/*)
+        if string match -q '*python*' -- (readlink $entry/exe 2>/dev/null) (cat $entry/comm 2>/dev/null)
+            string replace /proc/ '' $entry
+        end
+    end
+end
+
+# The services that the agent samples now, if it runs.
+function __pystrobe_services
+    pystrobe status --json 2>/dev/null | string match -ar '"service": "[^"]+"' | string split -f 4 '"' | sort -u
+end
+
+# What may stand as a word of its own behind the command, if that is no file.
+function __pystrobe_operands
+    set -l words (commandline -opc)
+    string match -q -- '-*' $words[-1]; and return
+    switch $words[2]
+        case help
+            __pystrobe_commands
+        case burst
+            __pystrobe_services
+            __pystrobe_pids
+        case spool
+            pystrobe spool --help 2>/dev/null | sed -n '1,/^$/s/.*\] \([a-z][a-z]*\).*/\1/p'
     end
 end
 
@@ -63,4 +89,5 @@ complete -c pystrobe -n __pystrobe_needs_command -f -l help -d 'what there is'
 complete -c pystrobe -n __pystrobe_needs_command -f -l version -d 'which pystrobe this is'
 complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_options)'
 complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_values)'
+complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_operands)'
 complete -c pystrobe -n __pystrobe_in_other_command -a '(__pystrobe_other_command)'

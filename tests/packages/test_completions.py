@@ -79,6 +79,20 @@ def test_offers_what_an_option_takes(offered):
     assert {"pprof", "flame", "speedscope"} <= offered("pystrobe report --format ")
     assert {"wall", "cpu", "gil", "exception"} <= offered("pystrobe record --mode ")
     assert {"process", "thread", "none"} <= offered("pystrobe record --split ")
+    assert {"cpu", "wall", "wait"} <= offered("pystrobe report --type ")
+    assert {"error", "debug"} <= offered("pystrobe agent --log-level ")
+    assert {"text", "json"} <= offered("pystrobe exec --log-format ")
+
+
+def test_offers_each_of_several_words(offered):
+    assert {"wall,cpu", "wall,gil"} <= offered("pystrobe record --mode wall,")
+    assert "wall,cpu" in offered("pystrobe record --mode wall,c")
+
+
+def test_offers_what_a_command_takes_without_an_option(offered):
+    assert commands() <= offered("pystrobe help ")
+    assert {"ls", "cat", "push", "rm"} <= offered("pystrobe spool ")
+    assert str(os.getpid()) in offered("pystrobe burst ")
 
 
 def drive_zsh(line):

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pprof/gzip.h"
+#include "pprof/profile.h"
 #include "pprof/profile.pb-c.h"
 #include "tests/unit/pprof/example.h"
 #include "tests/unit/unit_test.h"
@@ -361,8 +362,23 @@ static void the_deepest_stack_is_written_whole(void **state)
     pprof_free(p);
 }
 
-/* The text of the only label of a profile's only row, as it is read back. */
-static void assert_label_reads(const char *text, const char *wanted)
+/* The text of the only label of a decoded profile's only row. */
+static void assert_label_decoded(const struct buf *packed, const char *wanted)
+{
+    struct pprof_decoded decoded;
+    const struct row_key *row;
+    size_t label_count;
+
+    assert_int_equal(pprof_decode(packed->data, packed->size, BUDGET, &decoded, NULL), PPROF_OK);
+    row = row_at(decoded.profile, 0, &label_count);
+    assert_int_equal(label_count, 1);
+    assert_string_equal(text_at(decoded.profile, row->labels[0].str), wanted);
+    pprof_free(decoded.profile);
+}
+
+/* The text of the only label of a profile's only row, as it is in the file, and as pystrobe reads
+ * that. */
+static void assert_label_reads(const char *text, const char *wanted, const char *decoded)
 {
     const struct pprof_label label = {"thread name", text, 0, NULL};
     const int64_t values[EXAMPLE_TYPES] = {1, 1, 1};
@@ -383,6 +399,7 @@ static void assert_label_reads(const char *text, const char *wanted)
     assert_non_null(m);
 
     assert_string_equal(m->string_table[m->sample[0]->label[0]->str], wanted);
+    assert_label_decoded(&packed, decoded);
 
     done(m);
     buf_finish(&packed);
@@ -390,14 +407,15 @@ static void assert_label_reads(const char *text, const char *wanted)
     pprof_free(p);
 }
 
-static void quotes_in_labels_are_escaped_once(void **state)
+static void quotes_in_labels_are_escaped_once_and_read_without(void **state)
 {
     (void)state;
-    assert_label_reads("worker \"a\"", "worker \\\"a\\\"");
-    assert_label_reads("worker \\\"a\\\"", "worker \\\"a\\\"");
-    assert_label_reads("C:\\a", "C:\\a");
-    assert_label_reads("C:\\", "C:\\\\");
-    assert_label_reads("plain", "plain");
+    assert_label_reads("worker \"a\"", "worker \\\"a\\\"", "worker \"a\"");
+    assert_label_reads("worker \\\"a\\\"", "worker \\\"a\\\"", "worker \"a\"");
+    assert_label_reads("C:\\a", "C:\\a", "C:\\a");
+    assert_label_reads("C:\\", "C:\\\\", "C:\\\\");
+    assert_label_reads("a\\\\\"b", "a\\\\\\\"b", "a\\\\\"b");
+    assert_label_reads("plain", "plain", "plain");
 }
 
 int main(void)
@@ -420,7 +438,7 @@ int main(void)
         cmocka_unit_test(an_empty_profile_is_a_profile),
         cmocka_unit_test(a_buffer_too_small_is_full_and_keeps_its_content),
         cmocka_unit_test(the_deepest_stack_is_written_whole),
-        cmocka_unit_test(quotes_in_labels_are_escaped_once),
+        cmocka_unit_test(quotes_in_labels_are_escaped_once_and_read_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
