@@ -13,7 +13,7 @@
 #include "agent/proc/program.h"
 
 static const char help[] =
-    "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
+    "Usage: pystrobe dump [OPTIONS] [--pid] PID\n\n"
     "Prints the Python stacks of the threads of a process as they are now, the most\n"
     "recent call first. The main thread is first; equal stacks are printed once.\n\n"
     "  -p, --pid PID          the process\n"
@@ -294,8 +294,7 @@ static bool goes_with_async(const struct request *request)
 
 int cmd_dump(int argc, char **argv)
 {
-    static const struct option_table table = {
-        .rows = rows, .help = help, .ends_at_word = true, .help_at_once = true};
+    static const struct option_table table = {.rows = rows, .help = help, .help_at_once = true};
     struct request request = {.take.options.status =
                                   CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
     struct session session;
@@ -304,9 +303,12 @@ int cmd_dump(int argc, char **argv)
     if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
     request.take.options.only = request.threads | request.mode;
+    if (optind + 1 == argc && request.take.pid == 0 &&
+        !options_pid(argv[optind++], &request.take.pid))
+        return options_usage("dump");
     if (optind < argc || request.take.pid == 0) {
-        (void)fprintf(stderr, "pystrobe: dump needs --pid PID%s\n",
-                      optind < argc ? " and nothing else" : "");
+        (void)fprintf(stderr, "pystrobe: dump needs a PID%s\n",
+                      optind < argc ? ", and nothing else" : "");
         return options_usage("dump");
     }
     if (request.tasks != ASYNC_NONE && !goes_with_async(&request))

@@ -167,13 +167,16 @@ static void report_exec_hang(void *ctx, const struct engine_hang *hang)
 static bool make_absolute(const char *path, void *out)
 {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-    int used = snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "", here ? "/" : "", path);
+    int used = path[0] == '\0' ? 0
+                               : snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "",
+                                          here ? "/" : "", path);
 
     free(here);
     if (used > 0 && used < PATH_MAX_BYTES)
         return true;
     (void)fprintf(stderr,
-                  "pystrobe: '%.100s' is too long for a path, or the working directory is gone\n",
+                  "pystrobe: '%.100s' is no path, is too long for one, or the working directory is "
+                  "gone\n",
                   path);
     return false;
 }

@@ -204,8 +204,10 @@ bool report_read(const char *path, struct buf *out, struct stat *info, struct er
     known = fstat(fd, &stat) == 0;
     if (known && info)
         *info = stat;
-    if (known && !S_ISREG(stat.st_mode))
-        err_set(err, "not a regular file");
+    if (known && S_ISDIR(stat.st_mode))
+        err_set(err, "a directory: report --store %.200s shows the profiles of a store", path);
+    else if (known && !S_ISREG(stat.st_mode))
+        err_set(err, "not a regular file: write it to one first");
     else
         good = read_profile_bytes(fd, out, err);
     saved = good ? 0 : EIO;

@@ -46,6 +46,7 @@ _pystrobe_operands() { # program, command
     case $2 in
     help) _pystrobe_commands "$1" ;;
     burst) _pystrobe_services "$1" && _pystrobe_pids ;;
+    dump) _pystrobe_pids ;;
     spool) "$1" spool --help 2>/dev/null | sed -n '1,/^$/s/.*\] \([a-z][a-z]*\).*/\1/p' ;;
     esac
 }

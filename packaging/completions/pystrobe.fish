@@ -62,6 +62,8 @@ function __pystrobe_operands
         case burst
             __pystrobe_services
             __pystrobe_pids
+        case dump
+            __pystrobe_pids
         case spool
             pystrobe spool --help 2>/dev/null | sed -n '1,/^$/s/.*\] \([a-z][a-z]*\).*/\1/p'
     end

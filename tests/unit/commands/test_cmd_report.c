@@ -183,7 +183,7 @@ static void a_bad_file_is_named_and_the_others_are_shown(void **state)
     assert_int_equal(RUN(text, in_folder("gone.pb.gz")), EXIT_FAILED);
     assert_non_null(strstr(text, "gone.pb.gz: No such file"));
     assert_int_equal(RUN(text, in_folder("store")), EXIT_FAILED);
-    assert_non_null(strstr(text, "store: not a regular file"));
+    assert_non_null(strstr(text, "store: a directory: report --store "));
 }
 
 static void a_store_is_all_its_profiles_or_a_service_s(void **state)
