@@ -300,14 +300,14 @@ static enum pprof_rc decode_sample_stack(struct decoder *d,
     return pprof_stack(d->profile, d->frames, depth, out);
 }
 
-/* Copies a text without the backslash before each quote; gives its new size. */
+/* Copies a text without the backslash before each quote, and of two at the end; gives its size. */
 static size_t unquote(char *out, const char *text, size_t size)
 {
     size_t used = 0;
 
     for (size_t i = 0; i < size; i++) {
         if (text[i] == '\\' && i + 1 < size) { /* it and what follows are a pair */
-            if (text[i + 1] != '"')
+            if (text[i + 1] != '"' && !(text[i + 1] == '\\' && i + 2 == size))
                 out[used++] = '\\';
             i++;
         }
@@ -324,7 +324,7 @@ static enum pprof_rc label_text_number(struct decoder *d, int64_t index, uint32_
     enum pprof_rc rc = decode_text_at(d, index, &text);
     void *copy;
 
-    if (rc != PPROF_OK || !memmem(text->bytes, text->size, "\\\"", 2))
+    if (rc != PPROF_OK || !memchr(text->bytes, '\\', text->size))
         return rc == PPROF_OK ? text_number(d, index, out) : rc;
     rc = table_alloc(&d->message, text->size, &copy);
     if (rc == PPROF_OK)

@@ -206,7 +206,7 @@ def test_gecko_is_as_its_types_say(recording, write):
         assert all(stack is None or stack < shared["stackTable"]["length"] for stack in thread["samples"]["stack"])
         weight += sum(thread["samples"]["weight"])
     assert weight * 1e6 == pytest.approx(total(recording, "cpu"), rel=1e-6)
-    assert {"MainThread", ESCAPED} <= {thread["name"] for thread in data["threads"]}
+    assert {"MainThread", THREAD} <= {thread["name"] for thread in data["threads"]}
 
 
 def test_json_lines_have_every_value_of_every_stack(recording, write):
@@ -215,7 +215,7 @@ def test_json_lines_have_every_value_of_every_stack(recording, write):
     for value in head["units"]:
         assert sum(row["values"][value] for row in rows) == total(recording, value)
     assert any(frame["func"] == HOSTILE for row in rows for frame in row["stack"])
-    assert {"key": "thread name", "value": ESCAPED} in [label for row in rows for label in row["labels"]]
+    assert {"key": "thread name", "value": THREAD} in [label for row in rows for label in row["labels"]]
 
 
 def test_svg_is_xml_with_a_title_for_each_box(write):

@@ -413,7 +413,8 @@ static void quotes_in_labels_are_escaped_once_and_read_without(void **state)
     assert_label_reads("worker \"a\"", "worker \\\"a\\\"", "worker \"a\"");
     assert_label_reads("worker \\\"a\\\"", "worker \\\"a\\\"", "worker \"a\"");
     assert_label_reads("C:\\a", "C:\\a", "C:\\a");
-    assert_label_reads("C:\\", "C:\\\\", "C:\\\\");
+    assert_label_reads("C:\\", "C:\\\\", "C:\\");
+    assert_label_reads("C:\\\\", "C:\\\\", "C:\\");
     assert_label_reads("a\\\\\"b", "a\\\\\\\"b", "a\\\\\"b");
     assert_label_reads("plain", "plain", "plain");
 }
