@@ -315,7 +315,8 @@ void otel_fill(struct otel *otel, struct exporter_settings *settings)
         settings->ca_file = look_twice(otel->lookup, "CERTIFICATE", name);
     if (!settings->cert_file) {
         settings->cert_file = look_twice(otel->lookup, "CLIENT_CERTIFICATE", name);
-        settings->key_file = look_twice(otel->lookup, "CLIENT_KEY", name);
+        if (settings->cert_file)
+            settings->key_file = look_twice(otel->lookup, "CLIENT_KEY", name);
     }
 }
 

@@ -155,6 +155,24 @@ static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **
     otel_finish(&otel);
 }
 
+static void a_client_key_counts_only_with_a_certificate(void **state)
+{
+    struct exporter_settings settings = {0};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    assert_null(settings.key_file);
+
+    SET("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
+    otel_fill(&otel, &settings);
+    assert_string_equal(settings.cert_file, "/c");
+    assert_string_equal(settings.key_file, "/k");
+    otel_finish(&otel);
+}
+
 static void pairs_are_decoded_as_baggage(void **state)
 {
     struct exporter_settings settings = {0};
@@ -357,6 +375,7 @@ int main(void)
         cmocka_unit_test(settings_that_are_there_stay),
         cmocka_unit_test(what_a_section_leaves_open_is_filled_in),
         cmocka_unit_test(a_login_of_the_section_keeps_headers_of_the_environment_away),
+        cmocka_unit_test(a_client_key_counts_only_with_a_certificate),
         cmocka_unit_test(pairs_are_decoded_as_baggage),
         cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
         cmocka_unit_test(what_cannot_be_used_is_told_once_without_its_value),
