@@ -80,7 +80,7 @@ struct delivery_stats {
     size_t in_flight;         /* batches under way */
     uint64_t oldest_ns;       /* for how long the oldest one that this run made has waited */
     bool behind;              /* more come than are taken, though the exporter works */
-    double in_rate, out_rate; /* a second, as of the last minute: that come, that are taken */
+    double in_rate, out_rate; /* a second, in the last minute: queued; sent or refused for good */
     struct push_counts pushes;
     struct err last_error; /* "" until there was one */
 };
@@ -168,8 +168,9 @@ void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats
 /*
  * Tries what is queued until `deadline_ns` (monotonic), then cancels the sends; what is on disk
  * stays there, what is in memory only is dropped and told. With a spool an exporter that fails is
- * not tried again. Returns as soon as all is done, and at the latest 200 ms after the deadline: a
- * thread that a disk or a name server holds up even then is left behind with its exporter.
+ * not tried again. Returns as soon as all is done, and at the latest 200 ms after the deadline, or
+ * after the call if that is later: a thread that a disk or a name server holds up even then is left
+ * behind with its exporter.
  *
  * Gives: true if nothing was dropped by it.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_log.h - logs how an exporter and the spool are doing, at most one line of each kind per
- * minute. Only export_log_say and export_log_behind have no such limit.
+ * export_log.h - logs how an exporter and the spool are doing. At most one line per minute of each
+ * of these kinds is logged: an exporter's failures, refusals, drops, rejected samples and notes;
+ * the spool's failures, drops of the oldest profiles, and bad files. Other lines have no limit.
  *
  * Shape:   export_log_init, then export_log_result and export_log_behind after each push (a try to
  *          send a batch); spool_log_init, then spool_log_tell after each use of the disk.
@@ -12,7 +13,7 @@
 
 #include "agent/delivery/delivery.h"
 
-/* Advice to users whose exporter falls behind, that is, sends fewer profiles than come. */
+/* Advice to users whose exporter falls behind: profiles are queued faster than it sends them. */
 #define EXPORT_BEHIND_CURE \
     "set a longer interval or a greater max_in_flight, or give the server more CPU or memory"
 
@@ -28,10 +29,11 @@ struct export_log {
     bool failure_logged;                /* the log says that the exporter fails */
     bool behind_logged;                 /* the log says that the exporter falls behind */
     uint64_t failed_tries;              /* failed pushes since the last success */
-    uint64_t dropped_logged;            /* dropped profiles that the log mentions */
-    uint64_t rejected_logged;           /* samples left out by the server that the log mentions */
+    uint64_t dropped_logged;            /* value of the counter of dropped profiles last logged */
+    uint64_t rejected_logged;           /* value of delivery_stats.rejected last logged */
     char logged_note[ERR_TEXT_MAX];     /* the last note of the server that was logged; "": none */
-    /* Times of the last line of each kind, by the caller's clock; 0: none yet. */
+    /* Times of the last line of each kind, by the caller's clock; 0: none yet. refusal_ns: profiles
+     * were refused; reject_ns: the server left samples out of profiles that it took. */
     uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns;
 };
 
@@ -40,7 +42,7 @@ struct export_rates {
     uint64_t since_ns;  /* start of the current period; 0: none has begun */
     uint64_t put, sent; /* the counters at since_ns */
     double in_rate;     /* profiles queued per second in the last complete period */
-    double out_rate;    /* profiles sent per second in the same period */
+    double out_rate;    /* profiles sent or refused for good, per second in the same period */
     bool known;         /* a period is complete, so the rates are valid */
 };
 
@@ -68,24 +70,25 @@ void export_log_init(struct export_log *log, const char *name, const struct deli
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
 
-/* Formats a text for users into `out`: how many profiles per second come and are sent, how many
- * wait and for how long, and the mean time of a push. Logs nothing. */
+/* Formats a text for users into `out`: the rates of *stats, how many profiles wait, for how long
+ * the oldest has waited, and the mean time of a push. Logs nothing. */
 void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX]);
 
 /* Logs a line when stats->behind has become true (the exporter falls behind), and another when it
  * has become false (the exporter has caught up). */
 void export_log_behind(struct export_log *log, const struct delivery_stats *stats);
 
-/* Updates the rates from two counters: profiles queued (`put`) and sent so far. To be called after
- * each push, with *rates all 0 before the first call. True if a period has just ended, so that the
- * rates have new values. */
+/* Updates the rates from two counters: profiles queued so far (`put`), and those sent or refused
+ * for good (`sent`). To be called after each push, with *rates all 0 before the first call. True if
+ * a period has just ended, so that the rates have new values. */
 bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent);
 
 /* Initialises *log with nothing logged yet. Borrows `world`. */
 void spool_log_init(struct spool_log *log, const struct delivery_world *world);
 
 /* Logs what has changed in the spool's counters: the disk begins to fail or works again; profiles
- * were dropped; profiles of an earlier run were found; files could not be read, or went to bad/. */
+ * were dropped; profiles of an earlier run were found; files could not be read, or were moved to
+ * bad/. */
 void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                     const struct delivery_spool_stats *stats);
 

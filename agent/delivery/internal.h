@@ -7,7 +7,7 @@
  *          spool_writer). The owner's thread calls the functions of delivery.h.
  * Lock:    `lock` of struct delivery is the only one. It guards the fields below the comments
  *          "Guarded by the lock". No thread holds it while the thread waits for a disk or a server,
- *          or writes to the log.
+ *          or writes to the log; except that delivery_stop logs losses with the lock.
  */
 #ifndef AGENT_DELIVERY_INTERNAL_H
 #define AGENT_DELIVERY_INTERNAL_H
@@ -19,7 +19,7 @@
 /* A file of the spool. Guarded by the lock. */
 struct spool_file {
     struct spool_name name;
-    uint64_t size;           /* bytes on disk */
+    uint64_t size;           /* of the file in bytes, rounded up to 4096 */
     size_t profiles;         /* in the file */
     unsigned users;          /* queue entries whose profiles are in this file */
     struct spool_file *next; /* in the list spool_writer.removals */
@@ -30,7 +30,8 @@ enum delivery_mode {
     DELIVERY_RUNNING,
     DELIVERY_STOPPING,  /* each worker tries to send what is queued, then its thread ends */
     DELIVERY_CANCELLED, /* sends under way are cancelled, none is started; workers' threads end */
-    DELIVERY_CLOSED     /* the spool's thread ends as soon as it has nothing left to do */
+    DELIVERY_CLOSED     /* all workers have ended, or the time for that is over; the spool's thread
+                           ends as soon as it has nothing left to do */
 };
 
 /* A batch that is being sent. */
@@ -58,17 +59,19 @@ struct export_worker {
 
     /* Guarded by the lock. */
     struct export_queue queue;
-    /* Signalled when the queue or the mode has changed. The caller of export_worker_new initialises
-     * it. If that fails, it stays all 0, and export_worker_free may destroy it all the same. */
+    /* Signalled when the queue or the mode has changed. The caller of export_worker_new calls
+     * delivery_init_cond for it. export_worker_free destroys it even if that was not done. */
     pthread_cond_t changed;
-    bool ended;                  /* the thread has ended */
-    struct delivery_stats stats; /* its counters; export_worker_stats computes the other fields */
-    uint64_t put;                /* profiles queued so far */
-    struct export_rates rates;   /* profiles queued and sent per second */
+    bool ended; /* the thread has ended */
+    /* The fields from `queued` to `oldest_ns`, in_rate and out_rate are unused here:
+     * export_worker_stats computes them. */
+    struct delivery_stats stats;
+    uint64_t put;              /* profiles queued so far */
+    struct export_rates rates; /* profiles queued, and sent or refused for good, per second */
 };
 
-/* Collects the profiles of an interval into a batch, for all workers with the same `form` and the
- * same maximum. Only the owner's thread uses it. */
+/* Collects the profiles of an interval into a batch. Workers with equal `form` and equal
+ * sink.profiles_max share one. Only the owner's thread uses it. */
 struct gathering {
     enum exporter_form form;
     size_t profiles_max; /* of one batch */
@@ -77,8 +80,8 @@ struct gathering {
 
 /* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* owned by the worker's queue until entry->dropped is set, then
-                                     by this struct */
+    struct export_entry *entry;   /* owned by the worker's queue; once entry->dropped is set, by
+                                     this struct */
     struct export_worker *worker; /* borrowed */
 };
 
@@ -88,9 +91,9 @@ struct spool_writer {
     pthread_t thread;
     bool started; /* `thread` was started */
 
-    /* After spool_writer_start, only the spool's thread sets these. Workers use `spool` without the
-     * lock, but only for entries that have a file. These exist only once `spool` is set, and it
-     * never changes after that. */
+    /* After spool_writer_start, only the spool's thread sets these. Workers read `spool` without
+     * the lock, but only for entries that have a file. No such entry exists before `spool` is set,
+     * and `spool` is set once. */
     struct spool *spool;   /* owned; NULL: not opened yet */
     uint64_t next_open_ns; /* by delivery_now: when to try again to open the spool */
     struct spool_log log;  /* what the log already says of the spool */
@@ -113,7 +116,7 @@ struct delivery {
     size_t count;                                          /* of workers */
     struct gathering gatherings[DELIVERY_EXPORTERS_MAX];
     size_t gathering_count;
-    uint64_t interval;           /* number of the interval whose profiles are being gathered */
+    uint64_t interval;           /* id of the running interval: its start, UTC in ns; it grows */
     bool stop_called;            /* delivery_stop was called: delivery_put drops profiles */
     struct spool_writer *writer; /* owned; NULL: there is no spool */
 
@@ -125,7 +128,7 @@ struct delivery {
     uint64_t next_order; /* export_entry.order of the next entry */
     unsigned threads;    /* number of threads that run */
     bool abandoned;      /* the owner waits no longer: the last thread to end calls `destroy` */
-    void (*destroy)(struct delivery *delivery); /* frees everything; set once */
+    void (*destroy)(struct delivery *delivery); /* frees everything; set by delivery_new */
 };
 
 /* threads.c */
@@ -165,9 +168,9 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
  * entry; the spool's thread frees the entry later. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
-/* Frees the in-memory copy of an entry's batch, if the entry's file holds just this batch, not a
- * larger one of which it is a part. Does nothing while the batch is being sent or waits to be
- * written. */
+/* Frees the in-memory copy of an entry's batch, if the entry's file holds exactly this batch. Does
+ * nothing if the file holds a larger batch, of which this is a part, or while the batch is being
+ * sent or waits to be written. */
 void delivery_entry_unload(struct export_entry *entry);
 
 /* Queues an entry of `worker` for the spool's thread to write to disk. If out of memory, counts the
@@ -194,26 +197,26 @@ MUST_CHECK struct export_worker *export_worker_new(struct delivery *delivery, co
 MUST_CHECK bool export_worker_start(struct export_worker *worker);
 
 /* Adds an entry to the worker's queue, which owns the entry from then on, and wakes the thread. A
- * full queue drops its oldest entries, as export_queue_add says. The caller holds the lock. */
+ * full queue drops its oldest entries with delivery_entry_end. The caller holds the lock. */
 void export_worker_add(struct export_worker *worker, struct export_entry *entry);
 
 /* Sets all of *out: the counters, and what the queue holds now. The caller holds the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
 
-/* Frees the worker with its queue, and closes its exporter. No thread may run any more. `changed`
- * need not be initialised. To be called before spool_writer_free. */
+/* Frees the worker with its queue, and closes its exporter. No thread may run any more. To be
+ * called before spool_writer_free. */
 void export_worker_free(struct export_worker *worker);
 
 /* spool_writer.c */
 
 /*
  * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
- * thread tries again later. The caller then initialises `changed` and `log`; spool_writer_free
- * destroys `changed`, even if it was not initialised.
+ * thread tries again later. The caller then initialises `changed` and `log`. spool_writer_free
+ * destroys `changed`; it may be all 0.
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: out of memory; `err` is unchanged, so the caller sets it to that before the call.
- *         Or another agent owns the spool, and settings->held does not allow that; `err` says so.
+ * Errors: false: another agent owns the spool, and settings->held is false; `err` says so. Or out
+ *         of memory; the caller sets `err` to that before the call, which leaves it unchanged.
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);

@@ -26,26 +26,28 @@ struct otel {
     char *(*lookup)(const char *name); /* see otel_init */
     void (*warn)(const char *line);    /* see otel_init */
     unsigned *warned;                  /* borrowed: a bit for each warning that was given */
-    /* The headers that the last otel_fill took from the variable ..._HEADERS. The array is in the
-     * arena. The values are secrets: copies by exporter_hide, owned. */
+    /* Headers that the last otel_fill has read from the variable ..._HEADERS. The array and the
+     * names are in the arena. The values are secrets: owned copies, made with exporter_hide. */
     struct exporter_secret_header *headers;
     size_t header_count;
     /* The pairs of OTEL_RESOURCE_ATTRIBUTES, in the arena; the first otel_fill reads them. The
-     * caller adds them to each profile, except service.name if the profile has one of its own. */
+     * caller adds them to each OTLP profile, except those that the profile has already, as it
+     * always has service.name. */
     struct label *attributes;
     size_t attribute_count;
 };
 
-/* True if the agent should make an otlp exporter though none is configured: the variables name an
- * endpoint, and OTEL_SDK_DISABLED is not true. */
+/* For settings without any exporter, which the caller checks: true if the agent should make one of
+ * type otlp, because the variables name an endpoint and OTEL_SDK_DISABLED is not "true". */
 bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
  * Prepares *out; reads no variable yet.
  *
  * `lookup` is getenv or a test's replacement; the texts that it returns must outlive *out. `warn`
- * gets one line without a newline, which names a variable but never its value. *warned records
- * which warnings were given, so that none is repeated; the caller sets it to 0 once per process.
+ * gets one line without a newline, which names a variable but never its value. *warned has a bit
+ * for each kind of warning that was given, so that none is repeated. All struct otel of a process
+ * share it; it is 0 at first.
  *
  * Gives: *out, which the caller ends with otel_finish.
  */
@@ -53,7 +55,8 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets from its variable each field of `settings` that has no value yet. Three have a condition:
+ * Sets each field of `settings` that has no value yet from its variable. Three fields have a
+ * further condition:
  * - the protocol is set only if the URL comes from a variable, too;
  * - the client's key is set only if the client's certificate comes from a variable, too;
  * - headers are set only if `settings` has no header, no user and no token, because otherwise the
@@ -62,7 +65,8 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
  * The first call also sets otel->attributes. A bad value is skipped with a warning; a value for
  * which there is no memory is skipped, too.
  *
- * Lends: the texts that it puts into `settings`, until the next otel_fill or otel_finish.
+ * Lends: the texts that it puts into `settings`, until otel_finish; the headers only until the next
+ *        otel_fill.
  */
 void otel_fill(struct otel *otel, struct exporter_settings *settings);
 

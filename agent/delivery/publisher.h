@@ -21,15 +21,18 @@ struct publisher {
     size_t label_count;
     struct otel otel;         /* owned: settings of OTLP exporters from the environment */
     struct label *attributes; /* owned array: `labels`, then otel.attributes; texts are borrowed */
-    struct publisher_otlp *otlp; /* owned: the OTLP requests of the interval, being assembled */
+    struct publisher_otlp *otlp; /* owned, not NULL when open: OTLP requests of the interval */
     struct buf bytes;            /* owned: the profile that is being encoded */
-    uint64_t profiles;           /* profiles queued so far; an OTLP request counts as one */
-    bool warned; /* a warning was logged: a profile has more labels than a Pyroscope takes */
+    /* Encoded profiles so far: several of a service, each counted once however many exporters take
+     * it. An OTLP request counts as one. */
+    uint64_t profiles;
+    bool warned; /* logged already that a profile has more labels than a Pyroscope server takes */
 };
 
 enum publisher_flag {
     /* Open even if the spool is locked, and keep profiles in memory until it is free. Meant for a
-     * reload: an exporter of the previous publisher may hang, and then its spool stays locked. */
+     * reload: the spool's thread of the previous publisher may still wait for the disk, and keeps
+     * the spool locked until it ends. */
     PUBLISHER_WAIT_FOR_SPOOL = 1,
     /* Fail if a directory or file that an exporter needs is missing now. Without this flag the
      * exporter opens, and each send checks again. */
@@ -37,14 +40,16 @@ enum publisher_flag {
 };
 
 /*
- * Opens the spool and all exporters of `conf`. The labels of `conf` must outlive the publisher.
- * `flags` are bits of enum publisher_flag.
+ * Opens the spool and all exporters of `conf`. Borrows the labels of `conf` until publisher_close,
+ * and copies the rest. `flags` are bits of enum publisher_flag.
  *
  * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
  * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: an
- *         environment variable with a secret is missing; with PUBLISHER_STRICT, a file or directory
- *         is missing; without PUBLISHER_WAIT_FOR_SPOOL, another agent uses the spool.
- *         EXPORTER_NOMEM. `err` names the exporter and the reason. Nothing has to be closed then.
+ *         environment variable that a secret needs is missing; with PUBLISHER_STRICT, a file or
+ *         directory is missing; without PUBLISHER_WAIT_FOR_SPOOL, another agent uses the spool; or
+ *         no memory for the spool or a secret. EXPORTER_NOMEM: no memory otherwise, no thread could
+ *         be started, or there are more than DELIVERY_EXPORTERS_MAX exporters. `err` gives the
+ *         reason and, if one exporter is the cause, its name. Nothing has to be closed then.
  */
 MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
                                            unsigned flags, struct err *err);
@@ -83,19 +88,21 @@ MUST_CHECK enum exporter_rc publisher_as_pyroscope(const struct exporter_setting
                                                    struct exporter **out, struct err *err);
 
 /* Encodes the profile of a service, from the start of the interval to `now_ns` (CLOCK_MONOTONIC),
- * and queues it at all exporters. Does nothing if the profile is empty. A profile that cannot be
+ * in each form that an exporter takes, and adds it to the batches and OTLP requests of the
+ * interval. These are queued when they are full, or by publisher_interval_end. `now_ns` is the same
+ * for all services of an interval. Does nothing if the profile is empty. A profile that cannot be
  * encoded is logged and lost. */
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);
 
-/* Ends the interval: queues the requests and batches in which publisher_service has gathered
- * several services. Call it after the last publisher_service of the interval. */
+/* Ends the interval: queues the OTLP requests and the batches (batch.h) that publisher_service has
+ * filled. Call it after the last publisher_service of the interval. */
 void publisher_interval_end(struct publisher *publisher);
 
 /*
  * Ends the interval, and tries until `deadline_ns` (CLOCK_MONOTONIC) to send what is queued. What
- * is in the spool stays there; what is only in memory is lost, and that is logged. Returns 200 ms
- * after the deadline at the latest. After it, only the counters of publisher->delivery are of use,
- * until publisher_close.
+ * is in the spool stays there; what is only in memory is lost, and that is logged. Returns at the
+ * latest 200 ms after the deadline, or after the call if that is later. From then until
+ * publisher_close, only the counters of publisher->delivery may be used.
  */
 void publisher_stop(struct publisher *publisher, uint64_t deadline_ns);
 

@@ -21,15 +21,15 @@ enum push_outcome {
     PUSH_OK,      /* the server took the batch */
     PUSH_RETRY,   /* failed, will be tried again */
     PUSH_REFUSED, /* the server refused for good; will not be tried again */
-    PUSH_DENIED,  /* the server answered that our secret is missing or wrong (401, 403, 407), or the
+    PUSH_DENIED,  /* our secret is missing or wrong (401, 403, 407), or the answer shows that the
                      server is not of the exporter's type; will be tried again */
     PUSH_OUTCOMES
 };
 
 enum {
-    PUSH_CODES = 24,     /* entries for statuses; the last one counts all further statuses */
+    PUSH_CODES = 24,     /* entries: the first 23 different statuses, and one for all others */
     PUSH_CODE_NONE = 0,  /* there was no answer, or the exporter has no server */
-    PUSH_CODE_OTHER = -1 /* status of that last entry */
+    PUSH_CODE_OTHER = -1 /* `code` of the entry for all others */
 };
 
 /* Counts the pushes that had one status. */

@@ -11,13 +11,13 @@
  *          spool_close may be called when no thread uses the spool any more. All other functions
  *          may be called from any thread.
  *
- * A file is named 0123456789abcdef-EXPORTER.batch: a number in 16 hex digits, which the caller
- * chooses greater than those of all files before, and the name of the exporter that has to deliver
- * the batch.
- * batch.h describes the content. If a batch could not be sent as a whole, parts of it are written
- * as batches of their own, named 0123456789abcdef+WHOLE-EXPORTER.batch; WHOLE is the number of the
- * file with the whole batch. A crash may leave both the whole batch and its parts; spool_list then
- * removes the parts.
+ * A file is named NUMBER-EXPORTER.batch. NUMBER has 16 hex digits; the caller chooses it greater
+ * than those of all existing files. EXPORTER is the exporter that has to deliver the batch. batch.h
+ * describes the content.
+ *
+ * If a batch could not be sent as a whole, parts of it are written as batches of their own, named
+ * NUMBER+WHOLE-EXPORTER.batch: NUMBER is the part's own, WHOLE that of the file with the whole
+ * batch. A crash may leave both the whole batch and its parts; spool_list then removes the parts.
  *
  * The directory also contains:
  *
@@ -27,8 +27,8 @@
  *   lock/       an empty directory. Older versions of pystrobe (spool_v1.h) lock a file of this
  *               name; because this is a directory, they refuse to use the spool
  *
- *   bad/        the newest SPOOL_BAD_MAX files that had the name of a batch but were none, such as
- *               a link, a fifo, or a file with other content
+ *   bad/        the newest SPOOL_BAD_MAX files that cannot be sent: no regular file, damaged
+ *               content, or written by a newer version of pystrobe
  *
  * Files with other names are left alone. Below the directory no symbolic link is followed.
  */
@@ -40,9 +40,9 @@
 /* Every outcome: enum name, text. Most texts complete a sentence about a batch or the spool. */
 #define SPOOL_OUTCOMES(X)                                \
     X(OK, "done")                                        \
-    X(CORRUPT, "is no whole batch")                      \
+    X(CORRUPT, "is not a complete batch")                \
     X(NEWER, "was written by a newer pystrobe")          \
-    X(GONE, "is there no more")                          \
+    X(GONE, "no longer exists")                          \
     X(BUSY, "is being sent by somebody else")            \
     X(LOCKED, "belongs to another agent")                \
     X(FAILED, "cannot be read or written at the moment") \
@@ -60,7 +60,8 @@ enum {
     SPOOL_BAD_BYTES = 4 << 20,  /* space on disk of one file in bad/ */
     SPOOL_EXPORTER_SIZE = 68,   /* bytes for an exporter's name with a final 0 byte; the settings
                                    allow for 64 letters, digits, "_", "." and "-" */
-    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 41 /* bytes for a file name with a final 0 byte */
+    /* Bytes for a file name with a final 0 byte: two numbers, "+", "-" and ".batch" take 40. */
+    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 41
 };
 
 /* What the name of a batch's file says. */
@@ -72,21 +73,21 @@ struct spool_name {
 
 struct spool_item {
     struct spool_name name;
-    uint64_t size; /* bytes on disk */
+    uint64_t size; /* length of the file in bytes, rounded up to 4096 */
 };
 
 /* The batches of a spool, the oldest first. */
 struct spool_list {
     struct spool_item *items; /* owned */
     size_t count, capacity;
-    size_t bad; /* number of files that had the name of a batch but were none; spool_list has moved
-                   them to bad/ if the spool is our own */
+    size_t bad; /* entries with the name of a batch that are no regular file, or are longer than any
+                   batch; spool_list has moved them to bad/ if the spool is our own */
 };
 
 /* A batch that spool_take has read. */
 struct spool_held {
-    int fd;              /* owned: the batch's open file, locked if spool_take was asked to; -1:
-                            nothing is held any more */
+    int fd;              /* owned: the batch's open file, locked if spool_take had `lock`; -1: no
+                            file */
     struct batch *batch; /* owned: one reference */
 };
 
@@ -117,10 +118,10 @@ void spool_unlock(struct spool *spool);
 int spool_directory(const struct spool *spool);
 
 /*
- * Lists up to SPOOL_LIST_MAX batches. If there are more, it is arbitrary which of them are listed,
- * and the result does not tell. Does not list a part of a batch that is listed as a whole. If the
- * spool is our own, also removes such parts and the unfinished files that a crash has left, and
- * moves files that are no batches to bad/.
+ * Lists up to SPOOL_LIST_MAX batches, without reading the files. If there are more, it is arbitrary
+ * which are listed, and nothing tells that some are missing. Does not list a part of a batch that
+ * is listed as a whole. If the spool is our own, also removes such parts and the unfinished files
+ * that a crash has left, and moves the entries that out->bad counts to bad/.
  *
  * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
  * Errors: SPOOL_FAILED, SPOOL_NOMEM.
@@ -139,8 +140,8 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
  * Writes a batch to a file and waits until the file is safe on disk. Replaces a file of that name.
  * To be called only if the spool is our own; that is not checked.
  *
- * Gives:  *out_size, the bytes that the file takes on disk.
- * Errors: SPOOL_FAILED: the new file is not left; a file that it replaced may be gone, too.
+ * Gives:  *out_size, the length of the file in bytes, rounded up to 4096.
+ * Errors: SPOOL_FAILED: no file of this name is left, or an older one is unchanged.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,
