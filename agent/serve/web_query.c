@@ -41,7 +41,7 @@ static bool read_range(const struct web_words *words, const char *const names[2]
 }
 
 /* Names of values are words. */
-static bool read_type(const struct web_words *words, char out[WEB_TYPE_SIZE], struct err *err)
+static bool read_query_type(const struct web_words *words, char out[WEB_TYPE_SIZE], struct err *err)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *text = words->get(words->ctx, "type");
@@ -107,7 +107,7 @@ bool web_query_read(const struct web_words *words, struct web_query *out, struct
 
     *out = (struct web_query){.compares = false};
     if (!read_service(words, out->service, err) || !read_pid(words, &out->pid, err) ||
-        !read_label(words, out->label, err) || !read_type(words, out->type, err) ||
+        !read_label(words, out->label, err) || !read_query_type(words, out->type, err) ||
         !read_range(words, now, &out->range, err))
         return false;
     out->compares = words->get(words->ctx, before[0]) || words->get(words->ctx, before[1]);
