@@ -3,17 +3,17 @@
  * cpu_account.h - tells whether a thread that was not asked may have used CPU time. A thread is
  * asked in a sample if its schedstat file, which contains its CPU time, is read in that sample.
  *
- * The CPU clock of a process advances by the CPU time of all its threads. If it has advanced by no
- * more than the asked threads together have used, no other thread has run, so the others need not
- * be asked. That saves a system call for each waiting thread, and most threads wait. All are asked
- * once a second in any case. The stacks in a sample do not depend on the answer: the GIL tells
- * which threads ran Python, or the state of each thread is read.
+ * The CPU clock of a process advances by the CPU time of all its threads. If the asked threads
+ * explain its advance, no other thread has run, and the others need not be asked. That saves a
+ * system call for each waiting thread, and most threads wait. All are asked once a second in any
+ * case. The answer does not decide which stacks are read: the GIL tells which threads ran Python,
+ * or the sample reads the state of each thread.
  *
  * Shape: cpy_note_cpu calls cpu_account_begin before a sample. In the sample, sample.c calls
  *        cpu_account_add for each thread that was asked. If cpu_account_is_open returns true, it
  *        asks and adds the other threads, too, and calls cpu_account_close. In a sample that reads
- *        all stacks, gil_skip.c first asks the threads that ran lately, and calls
- *        cpu_account_is_open with the CPU time that they have used; sample.c adds them afterwards.
+ *        all stacks, the order differs: gil_skip.c first asks the threads that ran lately, and
+ *        passes their CPU time to cpu_account_is_open as `used_ns`; then sample.c adds them.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -23,10 +23,9 @@
 /*
  * The account of one process, kept from sample to sample. All fields are 0 at first.
  *
- * Cache: that threads need not be asked, because they have not run since they were asked last
- * Key:   the CPU time of the process, and of its threads
- * Ends:  when the process has used more CPU time than the threads that were asked, or after a
- *        second
+ * Cache: the fact that threads which are not asked have not run since they were last asked
+ * Key:   the CPU time of the process, and of each thread that is asked
+ * Ends:  when the process has used more CPU time than the asked threads explain, or after a second
  * Test:  tests/unit/unwind/test_cpu_account.c: opens_when_another_thread_has_used_cpu_time
  */
 struct cpu_account {
@@ -41,26 +40,27 @@ struct cpu_account {
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns);
 
 /*
- * Adds a thread that was asked: its sched_idle.cpu_ns is its CPU time now, its counted_ns was that
- * when it was added last. Sets counted_ns to the former, and used_cpu to whether the thread has
- * used any CPU time in between. The first time (counted_ns 0), nothing is counted. `running`: the
- * thread runs or waits for a CPU.
+ * Adds a thread that was asked. thread->sched_idle.cpu_ns is its CPU time now, thread->counted_ns
+ * its CPU time when it was last added; 0: never. Sets used_cpu to whether it has used CPU time
+ * since, and counted_ns to the CPU time now. The first time, used_cpu tells whether it has ever
+ * used CPU time, and explained_ns is unchanged. `running`: the thread runs or waits for a CPU.
  */
 void cpu_account_add(struct cpu_account *account, struct cached *thread, bool running);
 
 /*
  * True if a thread that was not asked may have used CPU time, if that is not known, or if the last
- * close is a second old.
+ * close is at least a second old.
  *
- * `used_ns` is the CPU time that threads which were asked in this sample, but not added yet, have
- * used since each was added last. `running` is how
- * many of these ran or waited for a CPU in the sample before. For each running thread, 10 ms are
- * tolerated: the kernel updates its schedstat only at ticks, but the process's clock at each read.
+ * A thread may have used CPU time if the process has used more since the last close than the sum of
+ * explained_ns, `used_ns` and a tolerance: 20 us, and 10 ms for each running thread, because the
+ * kernel updates a thread's schedstat only at ticks, but the process's clock at each read.
+ * `used_ns` is the CPU time of threads that were asked in this sample but not added yet, each since
+ * it was last added. `running` is how many of these ran or waited for a CPU in the sample before.
  */
 bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running);
 
-/* Closes the account, because all threads were asked and added: the next cpu_account_is_open counts
- * from this sample on. */
+/* To be called when all threads were asked and added: the next cpu_account_is_open compares CPU
+ * times from this sample on. */
 void cpu_account_close(struct cpu_account *account);
 
 #endif

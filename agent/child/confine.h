@@ -13,13 +13,13 @@
 
 /*
  * Confines the calling process, which reads targets:
- * - makes the kernel kill the calling process when the thread that started it ends;
+ * - makes the kernel kill it when the thread that started it ends (PR_SET_PDEATHSIG);
  * - sets PR_SET_NO_NEW_PRIVS;
- * - drops all capabilities that reading targets does not need. If the process lacks
- *   CAP_SYS_PTRACE, it keeps all its capabilities, because the kernel then lets it read a target
- *   only if it has each capability that the target has.
+ * - drops all capabilities except CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH and
+ *   CAP_CHECKPOINT_RESTORE. Without CAP_SYS_PTRACE it drops none: the kernel then lets a process
+ *   read only targets whose capabilities are all among its own.
  *
- * `parent` is the pid of the process that started the calling one.
+ * `parent` is the pid of the process of that thread.
  *
  * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` says which. Some
  *         steps may be done then: the caller has to exit.
@@ -28,8 +28,8 @@ MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
  * Confines the calling process, which reads stored profiles and no targets. Unlike confine, it
- * always drops all capabilities except CAP_DAC_READ_SEARCH, and does not notice that the parent has
- * ended before the call.
+ * always drops all capabilities except CAP_DAC_READ_SEARCH, and does not check whether the parent
+ * has ended before the call.
  *
  * Errors: false: the kernel refuses a step. Some steps may be done then, so the caller may not go
  * on as before: it has to exit, or to execute another program.
@@ -39,8 +39,9 @@ MUST_CHECK bool confine_to_files(void);
 /* Closes all descriptors from `first_fd` on; before Linux 5.9, only those below 65536. */
 void confine_close_from(unsigned first_fd);
 
-/* True if a child of ours can read the memory of another child of ours. False if Yama forbids that:
- * ptrace_scope is 1 or more, and we lack CAP_SYS_PTRACE. */
+/* False if Yama keeps a child of ours from reading the memory of another: ptrace_scope is 1 or
+ * more, and we lack CAP_SYS_PTRACE. Otherwise true; with CAP_SYS_PTRACE even if ptrace_scope is 3,
+ * which forbids all reading. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

@@ -8,7 +8,7 @@
  * Shape:   ipc_channel_init on each side; ipc_channel_send; ipc_channel_flush when the socket is
  *          writable; ipc_channel_receive when it is readable; ipc_channel_finish.
  * Threads: a channel belongs to one thread at a time.
- * Trust:   the other side may send any bytes. ipc_channel_receive checks the size of a message, its
+ * Trust:   the other side may send any bytes. ipc_channel_receive checks the size of a message; its
  *          caller has to check the content.
  */
 #ifndef AGENT_CHILD_IPC_CHANNEL_H
@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Most bytes in `out`. They include sent bytes, which are removed only when they are half of
-     * the content or more; so there is always room for 4 MiB of unsent bytes. */
+    /* Most bytes in `out`, sent ones included. Sent bytes are removed once they are half of `out`;
+     * so 4 MiB of unsent bytes always fit. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 
@@ -64,9 +64,8 @@ bool ipc_channel_has_unsent(const struct ipc_channel *channel);
 /*
  * Reads all bytes that have arrived, and calls `each` for each complete message.
  *
- * If `each` returns false, this function returns IPC_CHANNEL_OK at once. The messages after the one
- * that `each` was called for stay in `in`. To get them, call this function again without waiting
- * for the socket.
+ * If `each` returns false, this function returns IPC_CHANNEL_OK at once. That message is removed;
+ * later ones stay in `in`. To get them, call this function again without waiting for the socket.
  *
  * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that arrived before.
  * Lends: `bytes`, until `each` returns. They are not aligned.

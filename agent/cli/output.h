@@ -12,7 +12,7 @@
 /* Who may read a file that is written. */
 enum output_readers {
     OUTPUT_USUAL, /* mode 0666 without the bits of the umask */
-    OUTPUT_OURS   /* mode 0600: only our user, because the file tells about processes of others */
+    OUTPUT_OURS   /* mode 0600: only our user; the file describes processes of other users */
 };
 
 /*
@@ -41,8 +41,8 @@ void output_init(struct output *output, const char *path, enum output_readers re
  * reason. */
 bool output_add(struct output *output, const struct buf *bytes);
 
-/* Calls output_add, then empties `bytes`, also on failure. Its type is that of format_view.drain;
- * `output` is a struct output. */
+/* Calls output_add, then empties `bytes`, also on failure. Can be used as format_view.drain;
+ * `output` points to a struct output. */
 bool output_drain(void *output, struct buf *bytes);
 
 /*
@@ -50,8 +50,8 @@ bool output_drain(void *output, struct buf *bytes);
  * temporary file; what the standard output, a pipe or a device has taken stays there. Makes no file
  * if output_add was never called.
  *
- * Errors: false: an output_add or this call could not write; `err` says why. A file that was at
- *         `path` before is unchanged. Without `whole`, failures of output_add also give false.
+ * Errors: false: this call or an output_add before could not write, with or without `whole`; `err`
+ *         says why. A file that was at `path` before is unchanged.
  */
 MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 
@@ -63,9 +63,9 @@ struct output_kept {
 /*
  * Saves a recording as PATH.RANDOM.pb.gz (RANDOM is 16 hex digits), so that the recording is not
  * lost if its conversion to another format fails. The caller then converts the recording, and
- * removes this file once the converted one is written. Saves nothing unless output_is_file(path).
+ * removes this file once the converted one is written.
  *
- * Gives:  out->path.
+ * Gives:  out->path; "", and nothing is saved, if output_is_file(path) is false.
  * Errors: false; `err` says why, and out->path is "".
  */
 MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum output_readers readers,
@@ -79,8 +79,8 @@ MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum outp
  */
 MUST_CHECK bool output_check(const char *path, struct err *err);
 
-/* True if `path` is a regular file or does not exist yet. False for the standard output (NULL or
- * "-"), a pipe and a device. */
+/* True if `path`, or what it links to, is a regular file, does not exist, or cannot be looked at.
+ * False for the standard output (NULL or "-"), a pipe, a device and a directory. */
 bool output_is_file(const char *path);
 
 /* True if `path` is the standard output (NULL or "-"), and that is a terminal. */

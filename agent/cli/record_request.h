@@ -19,24 +19,27 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* What the user asks for. All strings point into argv; the struct owns nothing. */
 struct record_request {
-    /* Which processes to sample. record_request_read sets pid, children, target and command. */
+    /* Which processes to sample. record_request_read sets pid, children, target and command; the
+     * caller sets `profile` and `reader` later. */
     struct target_selection selection;
-    /* How long to record. If there is a COMMAND to start, the default is 0, which means until
-     * COMMAND has ended. Otherwise the default is 10 s, and 0 does not occur. */
+    /* How long to record; --duration 0 is an error. Default: with a COMMAND 0, which means until
+     * COMMAND has ended; else 10 s. */
     uint64_t duration_ns;
     double rate_hz;          /* samples of each process per second, 0.1 to 10000 */
     const char *output;      /* path of the file; "-": the standard output; never NULL */
     const char *format_name; /* argument of -f; NULL: not given */
     bool each;               /* `output` contains RECORD_EACH: one file is written per process */
     const struct format *format; /* static, not NULL after success: see output_format_choose */
-    /* --mode: what the profile measures (wall time, CPU time ...), each at most once; viewers show
-     * modes[0] first. */
+    /* --mode: the values that the profile measures (wall time, CPU time ...), without duplicates.
+     * Viewers show modes[0] first. */
     enum service_value modes[VALUES];
     /* Entries used in `modes`. 0: --mode was not given; the profile then measures the first
      * VALUES_USUAL values of enum service_value. */
     size_t mode_count;
-    struct sample_options options; /* --threads, --native, --gc, --opcodes, --async-aware */
-    enum service_split split;      /* --split: label samples by process, by thread or not at all */
+    struct sample_options options; /* --threads, --native, --gc, --opcodes, --async-aware, --mode */
+    /* --split: label samples by process, by thread or not at all. Always by thread if
+     * format->shows_times. */
+    enum service_split split;
     enum record_stats stats;
 };
 

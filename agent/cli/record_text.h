@@ -15,7 +15,7 @@ struct record_text {
     const struct buf *warnings;       /* one per line; may be NULL for record_text_progress */
     struct cpy_stats unwinder;        /* counters of the code that reads the stacks */
     uint64_t elapsed_ns;              /* since the recording began */
-    double rate_hz; /* samples of each process per second that the user asked for */
+    double rate_hz;                   /* requested rate: samples of each process per second */
 };
 
 /*
@@ -23,9 +23,9 @@ struct record_text {
  * processes being sampled, number of torn stacks (given up, because they changed while they were
  * read), and the hottest function with its share of the time.
  *
- * The hottest function is that of the first service in `services` that has samples: the function
- * that held the GIL longest or, if none held it, that took most wall time. `services` is the list
- * of the engine; NULL if the engine has none.
+ * The hottest function is one of the first service in `services` with samples: the one that held
+ * the GIL longest, with its share of all GIL time; if none held it, the one with the most wall
+ * time, with its share of that. `services` is the list of the engine; NULL if it is empty.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
@@ -38,15 +38,15 @@ void record_text_progress(const struct record_text *text, const struct service *
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /*
- * Appends one line about the samples that `timeline` had no room for. Appends nothing if it has
- * all. `path`, the file that contains the timeline, is only named in the text.
+ * Appends one line about the samples that did not fit into `timeline`; the profile has them,
+ * without a time. Appends nothing if all fitted. `path`, its file, is only named in the text.
  */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 
 /*
  * Appends a line with the reason for each of the first 8 processes that could not be read. When a
- * reason occurs for the first time, its line also says what to do about it. A last line counts the
- * other processes. Appends nothing if all could be read.
+ * reason occurs for the first time, its line also says what to do about it. If there are more than
+ * 8, a last line counts the others. Appends nothing if all could be read.
  */
 void record_text_refused(const struct refused *refused, struct buf *out);
 

@@ -6,7 +6,7 @@
  *
  * Shape:   The caller sets the first group of fields, then calls target_selection_fits,
  *          target_selection_begin and, if there is a COMMAND, command_start. The engine calls
- *          target_selection_choose for each process that it finds, the caller calls
+ *          target_selection_choose for each process that it finds. Meanwhile the caller calls
  *          target_selection_is_over now and then. Last: target_selection_finish.
  * Threads: one.
  */
@@ -21,7 +21,7 @@
 /* How many likely descendants a message names at most. Further ones are sampled, but not named. */
 enum { LIKELY_MAX = 8 };
 
-/* A process that counts as a descendant only by its process group, because its parent has ended. */
+/* A process taken for a descendant because of its process group: its parent has ended. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
@@ -50,8 +50,8 @@ struct target_selection {
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
-    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process is sampled; if it
-     * never did, the `start_ns` that it was given. 0 before its first call. */
+    /* CLOCK_MONOTONIC: the last call of target_selection_is_over that found a process being
+     * sampled. If none did: `start_ns` of the first call; before that, 0. */
     uint64_t last_sample_ns;
 };
 
@@ -60,12 +60,15 @@ struct target_selection {
 MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
                                       const char *subcommand);
 
-/* Fills in profile.service, and opens `info` and `descendants`. Returns false if out of memory.
- * Call target_selection_finish in both cases. */
+/* Sets profile.service to the name from COMMAND, from --target or, with --pid, from /proc; also
+ * `info`, `descendants` and start_ticks. Returns false, without a message, if out of memory. Call
+ * target_selection_finish in both cases. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
-/* Tells whether to sample process `pid`, and copies `profile` to *out in both cases. Meant for
- * engine_settings.choose. */
+/* Tells whether to sample process `pid`: with `command`, all that descend from us except our helper
+ * processes; with `target`, those of that service; with `pid`, that process and, with `children`,
+ * its descendants. Copies `profile` to *out in all cases. Meant for engine_settings.choose. Cost: a
+ * process that is added to `likely` takes a command_line_read. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
@@ -73,10 +76,10 @@ MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_
  * Tells whether the recording is over. `start_ns` is when it began (CLOCK_MONOTONIC).
  *
  * With `command`: true when the command has ended.
- * With `target`, or with `pid` and `children`: true when for more than one second no process was
- * under sampling. (A process that sleeps is under sampling, too.)
- * With `pid` alone: true when for more than one second the process was not under sampling, or when
- * it has ended.
+ * With `target`, or with `pid` and `children`: true when no process has been sampled for more than
+ * one second. (Processes that sleep are sampled, too.)
+ * With `pid` alone: true when the process has ended, or has not been sampled for more than one
+ * second.
  */
 MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
@@ -87,10 +90,12 @@ void target_selection_explain_end(const struct target_selection *selection,
                                   const struct engine_stats *stats, struct buf *out);
 
 /*
- * Appends a line for each of these that applies; nothing if none does:
- * - a process that the ended command has started still runs, and is no longer sampled;
- * - a process counts as a descendant only by its process group (`likely`);
- * - some descendants of `pid` may have been missed, because the kernel did not report all starts.
+ * Appends, as far as they apply:
+ * - a line for each of up to LIKELY_MAX processes that the command has started and that still run
+ *   after it has ended, no longer sampled, and a line that counts the others. Cost: a
+ *   command_line_read for each process;
+ * - a line for each process in `likely`;
+ * - a line that descendants of `pid` may be missing, because the kernel did not report all starts.
  */
 void target_selection_explain_descent(const struct target_selection *selection, struct buf *out);
 

@@ -92,7 +92,7 @@ static enum pprof_rc add_top_functions(const struct request *request, struct rep
                             .type = sum->chosen,
                             .total = pprof_total(sum->profile, sum->type),
                             .top_max = request->top,
-                            .colour = wants_colour(request)};
+                            .bold = wants_colour(request)};
     struct pprof_top *tops;
     enum pprof_rc rc = pprof_top(sum->profile, sum->type, &tops, &report.top_count);
 

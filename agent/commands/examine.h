@@ -16,10 +16,9 @@
  * Checks pid and user namespaces, seccomp filters, capabilities, and the kernel's rules for reading
  * the memory of other processes.
  *
- * Gives: false: the caller must not call examine_process, because a seccomp filter kills or blocks
- *        a process that reads memory of others, or because /proc does not show our own pid
- *        namespace. True: the caller may call examine_process, which finds out whether one
- *        particular process can be read.
+ * Gives: true: the caller may call examine_process, which finds out whether one particular process
+ *        can be read. False: the caller must not call it: a seccomp filter would kill or block us,
+ *        or /proc does not show our own pid namespace.
  */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
@@ -28,19 +27,23 @@ MUST_CHECK bool examine_permissions(struct findings *out);
 void examine_process(struct findings *out, pid_t pid);
 
 /*
- * Checks the directories of the spool and of exporters that the settings name: owner, mode and free
- * space. Also writes a file into each of them, and removes it. If a directory is missing, checks
- * the free space of the nearest existing one above it, and writes the file there. Then checks
- * whether the Unix sockets that the settings name could be made. Makes no directory and no socket.
+ * Checks what the settings name. Makes no directory and no socket.
+ * - Directories of the spool and of exporters: writes a file into each and removes it, and reports
+ *   the free space, for the spool compared with spool_min_free. Reports a file or directory below
+ *   it that has another owner than the directory, or that we cannot use. If the directory is
+ *   missing, writes to the nearest existing one above it, and checks no files there.
+ * - `control` and `listen`: whether the Unix socket could be made, or this host has the address.
  */
 void examine_places(struct findings *out, const struct conf *conf);
 
-/* Sends a profile without samples to the server of each exporter, as the agent would; the server
- * does not keep such a profile. Waits for each answer up to the timeout of the exporter. */
+/* Sends a profile without samples to each exporter that has a URL, as the agent would; the server
+ * does not keep such a profile. Waits for each answer up to the timeout of the exporter, and
+ * compares the clocks. If the exporter is not set up for a Pyroscope, a second request finds out
+ * whether the server is one. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, over its control socket, whether each exporter
- * sends as fast as profiles come. Adds only a FINDING_NOTE if the agent does not answer. */
+ * sends as fast as profiles are queued. Adds only a FINDING_NOTE if the agent does not answer. */
 void examine_agent(struct findings *out, const struct conf *conf);
 
 #endif

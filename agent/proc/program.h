@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - a process and the program that it runs, from a check of it to the answer about it.
+ * program.h - notices that a pid has become another process's, or that the process has executed
+ * another program, between a check of the process and the use of what was read from it.
  *
- * A process's number may be another's by the time that it is read, and the process may have
- * executed a program of another user, whose memory is nobody's business who could read the first.
+ * The new program may run as another user: what was read from it must not be shown to someone who
+ * may read only the first.
  *
  * Shape:   program_hold before the process is read; program_look after the last read of it, and
  *          before anything that was read is shown; program_release.
  * Threads: all functions may be called from any thread.
- * Trust:   the kernel alone says what is compared. The kernel changes it before a new program's
- *          memory can be read.
+ * Trust:   start time and mark come from the kernel, not from the process. After an exec, the mark
+ *          changes before the new program's memory can be read, with the exceptions that
+ *          proc_exec_mark names.
  */
 #ifndef AGENT_PROC_PROGRAM_H
 #define AGENT_PROC_PROGRAM_H
@@ -18,14 +20,14 @@
 #include "base/err.h"
 
 struct program {
-    struct proc_id id;
-    uint64_t mark; /* proc_exec_mark */
+    struct proc_id id; /* pid and start time */
+    uint64_t mark;     /* changes with each exec: see proc_exec_mark in base/proc_stat.h */
 };
 
-/* One that is held. */
+/* A program that program_hold has noted. A caller may fill it in itself, with pidfd -1. */
 struct held_program {
-    struct program program;
-    int pidfd; /* owned; -1: the kernel has none, or it was not asked for one */
+    struct program program; /* all 0: program_hold found no process */
+    int pidfd;              /* owned; -1: none */
 };
 
 enum program_state {
@@ -37,24 +39,29 @@ enum program_state {
 /* Finds what a process runs. Gives: false: it has ended, or /proc does not say. */
 MUST_CHECK bool program_find(pid_t pid, struct program *out);
 
+/* True if pid, start time and mark are equal. */
 MUST_CHECK bool program_same(const struct program *one, const struct program *other);
 
-/* The same as program_find, with a pidfd. If it fails, program_look gives PROGRAM_GONE. */
+/* Notes what a process runs, and opens a pidfd if the kernel can. If program_find fails,
+ * program_look gives PROGRAM_GONE. The caller ends *out with program_release in both cases. */
 void program_hold(pid_t pid, struct held_program *out);
 
-/* Whether the process still runs that program. Cost: two or three small files of /proc, which
- * never block. */
+/* Tells whether the process still runs that program. Cost: reads its stat file twice; if its first
+ * thread has ended, also those of other threads. Never blocks. */
 MUST_CHECK enum program_state program_look(const struct held_program *held);
 
-/* What to tell a user of a process that is not PROGRAM_SAME: a sentence without its subject. */
+/* Text for users about PROGRAM_ANOTHER or PROGRAM_GONE, such as "has ended", to follow a subject.
+ * Static. */
 const char *program_state_text(enum program_state state);
 
+/* Closes the pidfd. May be called twice. */
 void program_release(struct held_program *held);
 
-/* A program in a word, for the command line of a process of our own, and back. The pid is not in
- * it. program_parse gives false for text that is none. */
 enum { PROGRAM_WORD_MAX = 48 };
 
+/* Converts a program to a word and back, to pass it to another pystrobe process on its command
+ * line. The word has start time and mark, not the pid; program_parse leaves out->id.pid as it is.
+ * It gives false, and changes nothing, for any other text. */
 void program_format(const struct program *program, char out[PROGRAM_WORD_MAX]);
 MUST_CHECK bool program_parse(const char *word, struct program *out);
 

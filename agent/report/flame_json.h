@@ -12,8 +12,8 @@
  * each different text label of the samples, 100 at most. The caller writes the braces of the JSON
  * object around these members.
  *
- * The caller sets all fields of `view` but stacks and made_by. This function sets both, and
- * sets stacks to NULL again before it returns; made_by, a static string, stays set.
+ * The caller sets all fields of `view` except stacks and made_by. This function sets both, unless
+ * it fails before it has the stacks. On return, stacks is NULL; made_by, a static string, stays.
  *
  * Errors: PPROF_NOMEM; PPROF_FULL: `out` would exceed its maximum. `out` may then hold a part.
  */

@@ -174,10 +174,10 @@ static void add_report_row(const struct report *report, const struct pprof_top *
     buf_add_fmt(out, " %9s %6.1f%% %9s %6.1f%%  ", own,
                 compute_share_percent(top->flat, report->total), all,
                 compute_share_percent(top->cum, report->total));
-    if (report->colour)
+    if (report->bold)
         buf_add_str(out, BOLD);
     add_cut(out, top->name, NAME_WIDTH, false);
-    if (report->colour)
+    if (report->bold)
         buf_add_str(out, PLAIN);
     add_blanks(out, top->name, NAME_WIDTH);
     buf_add_str(out, " ");
@@ -230,11 +230,11 @@ void report_table(const struct report *report, struct buf *out)
         buf_add_str(out, "No function has any of it; --type chooses another value.\n");
         return;
     }
-    if (report->colour)
+    if (report->bold)
         buf_add_str(out, BOLD);
     buf_add_fmt(out, "\n %9s %7s %9s %7s  %-*s %s\n", "own", "own %", "total", "total %",
                 NAME_WIDTH, "function", "file:line");
-    if (report->colour)
+    if (report->bold)
         buf_add_str(out, PLAIN);
     for (i = 0; i < count; i++)
         add_report_row(report, &report->tops[i], out);

@@ -15,35 +15,38 @@
 #include "base/buf.h"
 #include "pprof/pprof.h"
 
-/* What was gathered from the files. Strings and tops are borrowed. */
+/* The sum of the profile files that `pystrobe report` has read. Strings and tops are borrowed. */
 struct report {
     size_t file_count;
     int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
-    int64_t duration_ns;       /* that the files cover, as report_sum_recorded gives it */
+    int64_t duration_ns; /* time that the files cover: overlaps once, gaps not; 0: not known */
     struct pprof_type type;
     int64_t total;                /* in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */
     size_t top_count;
-    size_t top_max; /* how many of them to show at most, in JSON too; 0: none */
-    bool colour;    /* of the table */
+    size_t top_max; /* most functions to write, in the table and in JSON; 0: none */
+    bool bold;      /* report_table may use the terminal's escape sequences for bold text */
 };
 
-/* Appends a table of at most 100 columns. No text of a profile can control the terminal. */
+/* Appends a table of at most 100 columns. Replaces control characters, so that no text of a profile
+ * can send commands to the terminal. Failure: buf_failed(out). */
 void report_table(const struct report *report, struct buf *out);
 
 /*
  * Appends a table of the functions whose own value changed most. `profile` has two values, both of
  * `type`: value 0 (after the change) and value 1 (before it).
  *
- * Errors: PPROF_NOMEM; PPROF_FULL: `out` is full, or has no memory.
+ * Errors: PPROF_NOMEM: no memory for the calculation. PPROF_FULL: `out` has reached its maximum, or
+ *         there is no memory for it.
  */
 MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struct pprof_type *type,
                                         size_t top_max, struct buf *out);
 
-/* Appends one JSON object and a newline. */
+/* Appends one JSON object and a newline. Failure: buf_failed(out). */
 void report_json(const struct report *report, struct buf *out);
 
-/* Appends text of a profile as the table does: at most 34 characters, control characters as '?'. */
+/* Appends text of a profile as the table does: cut to 34 characters, the last of which is "…" then;
+ * control characters, bidirectional ones too, and bytes that are no UTF-8 as '?'. */
 void report_text(const char *text, struct buf *out);
 
 #endif

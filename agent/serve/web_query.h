@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* web_query.h - reads what the page asks for out of the words of an address. */
+/* web_query.h - parses the query parameters of a URL of the web page, and makes the command line of
+ * `pystrobe browse` that answers it. */
 #ifndef AGENT_SERVE_WEB_QUERY_H
 #define AGENT_SERVE_WEB_QUERY_H
 
@@ -9,43 +10,48 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
+/* Bytes of texts with a final 0 byte, and the entries of `argv` with the final NULL. */
 enum { WEB_TYPE_SIZE = 64, WEB_LABEL_SIZE = 320, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 13 };
 
-/* From, and up to; UTC in milliseconds. */
+/* Profiles that start at `from_ms` or later, and before `to_ms`: UTC, milliseconds since 1970. */
 struct web_range {
     int64_t from_ms, to_ms;
 };
 
 struct web_query {
-    char service[STORE_SERVICE_SIZE]; /* a folder of the store */
-    char type[WEB_TYPE_SIZE];         /* the value; "": none is named */
+    char service[STORE_SERVICE_SIZE]; /* its folder in the store */
+    char type[WEB_TYPE_SIZE];         /* value type, such as "cpu"; "": not given */
     struct web_range range;
-    struct web_range before;    /* what to compare with */
-    char label[WEB_LABEL_SIZE]; /* KEY=TEXT: with this label alone; "": all */
-    bool compares;              /* there is such a range */
-    int64_t pid;                /* of this process alone; 0: all of the service */
+    struct web_range before;    /* range to compare with, if `compares` */
+    char label[WEB_LABEL_SIZE]; /* KEY=TEXT: only samples with this label; "": all */
+    bool compares;              /* before_from or before_to was given */
+    int64_t pid;                /* only samples of this process; 0: of all */
 };
 
-/* The words of an address: gives the value of one, NULL if it is not there. */
+/* Query parameters of a URL. `get` lends the decoded value of parameter `name`; NULL: absent. */
 struct web_words {
     const char *(*get)(const void *ctx, const char *name);
     const void *ctx;
 };
 
 /*
- * Reads `service`, `pid`, `label`, `from`, `to`, `type`, `before_from` and `before_to`. False:
- * `err` says which one is wrong; *out may be filled in in part.
+ * Reads the parameters. Required: service, from, to. Optional: pid, label, type, and before_from
+ * with before_to. Each `from` must be less than its `to`.
+ *
+ * Errors: false; `err` names the parameter and the reason. *out may be set in part.
  */
 MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *out,
                                struct err *err);
 
-/* A command line of `pystrobe browse`. */
+/* A command line of `pystrobe browse`. `argv` ends with NULL and points into `numbers`, so the
+ * struct must not be copied. */
 struct web_command {
     char *argv[WEB_ARGV_MAX];
     char numbers[5][WEB_NUMBER_SIZE];
 };
 
-/* Makes one for a store of `what` the query asks for. Lends all of them while they live. */
+/* Makes the command line for the store in directory `store`. `what` is "timeline", "graph" or, only
+ * if query->compares, "difference". Borrows all three as long as *out is used. */
 void web_query_command(const char *store, const char *what, const struct web_query *query,
                        struct web_command *out);
 

@@ -137,13 +137,13 @@ static void text_from_a_profile_cannot_drive_the_terminal(void **state)
     assert_non_null(strstr(text, " e?f??:1\n"));
 }
 
-static void colour_is_only_there_when_asked_for(void **state)
+static void bold_is_only_there_when_asked_for(void **state)
 {
     struct report report = example;
 
     (void)state;
     assert_null(strchr(render(&report, report_table), '\033'));
-    report.colour = true;
+    report.bold = true;
 
     assert_non_null(strstr(render(&report, report_table), "\033[1mfib\033[0m"));
 }
@@ -170,7 +170,7 @@ int main(void)
         cmocka_unit_test(says_so_when_there_is_nothing),
         cmocka_unit_test(long_names_are_cut_to_the_width_at_the_end_that_matters_less),
         cmocka_unit_test(text_from_a_profile_cannot_drive_the_terminal),
-        cmocka_unit_test(colour_is_only_there_when_asked_for),
+        cmocka_unit_test(bold_is_only_there_when_asked_for),
         cmocka_unit_test(json_has_the_numbers_as_they_are),
     };
 
