@@ -133,17 +133,6 @@ static bool read_child(const struct children *c, struct child *child)
     return true;
 }
 
-uint64_t children_tail(struct children *c, struct proc_id id, uint64_t cpu_ns)
-{
-    const uint64_t told_ns = c->known_ns + c->given_ns;
-
-    for (size_t i = 0; i < c->count; i++)
-        if (!proc_id_equal(c->items[i].id, id) && !read_child(c, &c->items[i]))
-            return 0;
-    read_parent(c);
-    return c->waited_ns > told_ns + cpu_ns ? c->waited_ns - told_ns - cpu_ns : 0;
-}
-
 /* Reads the CPU time of those that are not sampled. False: one of them is gone. */
 static bool read_unsampled(struct children *c)
 {

@@ -58,15 +58,6 @@ void children_expect(struct children *children, struct proc_id id);
 /* `cpu_ns` of a child's CPU time, with that of its own children, are counted elsewhere. */
 void children_note(struct children *children, struct proc_id id, uint64_t cpu_ns);
 
-/*
- * What a child that was sampled, and has ended, used beyond `cpu_ns`, which is what is known of it
- * and its own children: the kernel has told its parent. 0: not known, because the parent has not
- * waited for it yet, or other children have ended, too. To be called before children_note.
- *
- * Cost: the stat files of the parent and of each child.
- */
-uint64_t children_tail(struct children *children, struct proc_id id, uint64_t cpu_ns);
-
 /* Time of children that were not sampled. `name`: of the child, any bytes, NULL: not known;
  * `start`: of the child, clock ticks after boot, 0: not known. */
 typedef void children_told(void *ctx, const char *name, uint64_t start, uint64_t ns);

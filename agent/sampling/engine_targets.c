@@ -178,9 +178,6 @@ static void finish_process(struct engine *e, struct target *t)
 
     if (parent)
         process_note_child(&parent->process, &t->process, clock_mono_ns());
-    else if (e->started.pid && t->process.children.parent == e->started.pid)
-        process_note_tail(&t->process,
-                          children_tail(&e->started, t->id, process_cpu_ns(&t->process)));
     process_finish(&t->process, &end);
     engine_note_child(e, &end);
     if (!parent && end.parent > 0 && e->settings.callbacks && e->settings.callbacks->child)

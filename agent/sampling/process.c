@@ -502,22 +502,6 @@ static uint64_t known_cpu_ns(const struct process *p)
     return p->cpu_ns > given_ns ? p->cpu_ns : given_ns;
 }
 
-uint64_t process_cpu_ns(const struct process *p)
-{
-    return known_cpu_ns(p) + p->children.waited_ns;
-}
-
-void process_note_tail(struct process *p, uint64_t ns)
-{
-    (void)idle_commit(p, p->last_ns);
-    end_idle(p);
-    for (size_t i = 0; i < p->thread_count; i++)
-        end_thread(p, &p->threads[i]);
-    p->thread_count = 0;
-    p->cpu_ns = known_cpu_ns(p) + ns;
-    commit_remainder(p);
-}
-
 void process_finish(struct process *p, struct process_end *out)
 {
     if (!p->target)
@@ -527,8 +511,9 @@ void process_finish(struct process *p, struct process_end *out)
     for (size_t i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
     if (out)
-        *out = (struct process_end){
-            .id = p->id, .parent = p->children.parent, .cpu_ns = process_cpu_ns(p)};
+        *out = (struct process_end){.id = p->id,
+                                    .parent = p->children.parent,
+                                    .cpu_ns = known_cpu_ns(p) + p->children.waited_ns};
     children_finish(&p->children);
     native_threads_finish(&p->native);
     free(p->threads);

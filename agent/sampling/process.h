@@ -192,13 +192,6 @@ struct process_end {
     uint64_t cpu_ns; /* its CPU time, with that of the children that it has waited for */
 };
 
-/* Its CPU time as far as it is known, with that of the children that it has waited for. */
-uint64_t process_cpu_ns(const struct process *process);
-
-/* The process has ended, and used `ns` of CPU time that its clock did not tell any more: they go to
- * what its threads were doing. Before process_finish. */
-void process_note_tail(struct process *process, uint64_t ns);
-
 /* Commits the time so far, and frees what it owns. `out`, which may be NULL, is set unless it was
  * never begun. */
 void process_finish(struct process *process, struct process_end *out);

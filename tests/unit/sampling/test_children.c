@@ -217,33 +217,6 @@ static void waits_for_what_is_counted_of_one_that_is_sampled(void **state)
     assert_true(is_about(scene->heard.named_ns + scene->heard.unnamed_ns + USED_NS / 2));
 }
 
-static void knows_what_the_only_child_that_ended_used_at_last(void **state)
-{
-    struct scene *scene = *state;
-    struct proc_id id = id_of(start_child(scene));
-
-    children_expect(&scene->c, id);
-    assert_int_equal(children_tail(&scene->c, id, 5 * TICK_NS), 0); /* it is there */
-    end_child(scene);
-    assert_true(is_about(children_tail(&scene->c, id, 5 * TICK_NS) + 5 * TICK_NS));
-    assert_int_equal(children_tail(&scene->c, id, USED_NS + 10 * TICK_NS), 0);
-
-    children_note(&scene->c, id, USED_NS + 10 * TICK_NS);
-    look(scene);
-    assert_int_equal(scene->heard.named_ns + scene->heard.unnamed_ns, 0);
-}
-
-static void knows_no_tail_where_another_child_has_ended(void **state)
-{
-    struct scene *scene = *state;
-    struct proc_id id = id_of(start_child(scene));
-
-    children_expect(&scene->c, (struct proc_id){INT32_MAX, 1}); /* there is none of that number */
-    children_expect(&scene->c, id);
-    end_child(scene);
-    assert_int_equal(children_tail(&scene->c, id, 0), 0);
-}
-
 /* Of one that is sampled for a while only, the rest is told. */
 static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 {
@@ -320,8 +293,6 @@ int main(void)
         TEST(tells_what_a_child_used_by_its_name),
         TEST(leaves_out_what_is_counted_elsewhere),
         TEST(waits_for_what_is_counted_of_one_that_is_sampled),
-        TEST(knows_what_the_only_child_that_ended_used_at_last),
-        TEST(knows_no_tail_where_another_child_has_ended),
         TEST(tells_the_rest_of_one_that_was_sampled_for_a_while),
         TEST(leaves_out_what_children_used_before),
         TEST(counts_all_of_one_from_its_birth),

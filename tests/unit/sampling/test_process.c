@@ -507,28 +507,6 @@ static void gives_no_more_to_a_thread_that_has_left_python(void **state)
     assert_int_equal(tail_of(*state, false), 0);
 }
 
-/* The kernel has told its parent what the process used, and its clock is gone. */
-static void gives_what_was_used_at_last_to_the_stacks_of_its_threads(void **state)
-{
-    struct fixture *f = *state;
-    const struct worker worker = start_worker();
-    uint64_t before, known;
-
-    let_work(f, &worker);
-    sample_until_seen(f, worker.tid);
-    stop_worker(&worker);
-    end_thread_of_worker(&worker);
-    before = total(f, VALUE_CPU);
-    known = process_cpu_ns(&f->process);
-    process_note_tail(&f->process, 3 * TAIL_NS);
-
-    assert_true(total(f, VALUE_CPU) >= before + 3 * TAIL_NS);
-    assert_true(process_cpu_ns(&f->process) >= known + 3 * TAIL_NS);
-    assert_true(own_time(f, VALUE_CPU, "Place.wait") > 0);
-    assert_int_equal(f->process.thread_count, 0);
-    end_worker(&worker);
-}
-
 /* The child's own service is held: its rows are in another profile than its parent's. */
 static void gives_the_rest_of_a_child_to_what_its_only_sample_saw(void **state)
 {
@@ -1172,7 +1150,6 @@ int main(void)
         TEST(counts_one_of_several_states_of_a_thread),
         TEST(gives_what_a_shutdown_takes_to_a_frame_that_says_so),
         TEST(gives_the_rest_to_the_stacks_of_threads_that_ended),
-        TEST(gives_what_was_used_at_last_to_the_stacks_of_its_threads),
         TEST(gives_the_rest_of_a_child_to_what_its_only_sample_saw),
         TEST(gives_no_more_to_a_thread_that_has_left_python),
         TEST(gives_out_the_rest_when_it_ends),
