@@ -323,7 +323,8 @@ static void note_runner(struct cpy_target *t)
     const struct listed *thread;
     size_t i = t->gil_skip.ready ? t->list.interps[0].runner : 0;
 
-    t->prefetch.bpf_thread.cpu = -1;
+    if (!t->info.free_threaded) /* there nobody holds a GIL; see fetch_thread_by_bpf */
+        t->prefetch.bpf_thread.cpu = -1;
     while (!t->gil_skip.ready && i < t->list.thread_count &&
            t->list.threads[i].words.addr != t->list.interps[t->list.threads[i].interp].holder)
         i++;

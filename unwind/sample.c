@@ -137,6 +137,13 @@ static void fetch_pinned(struct cpy_target *t, struct prefetch_set *set)
     prefetch_fetch(&t->prefetch, &set, 1);
 }
 
+/* True if the last try was torn because a code object was found replaced in this sample. */
+static bool is_replaced(const struct cpy_target *t)
+{
+    return t->scratch->raw->tear == TEAR_CODE &&
+           t->cache.codes.replaced_at == t->cache.codes.sample;
+}
+
 /* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
 static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool *gone)
 {
@@ -146,7 +153,8 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
 
     t->stats.retries++;
     if (is_unsure(t, thread) || !fetch_thread_by_bpf(t, thread, tid)) {
-        pin_for_sample(t, tid);
+        if (!is_replaced(t)) /* it has not moved */
+            pin_for_sample(t, tid);
         fetch_pinned(t, &thread->cached->set);
     }
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
@@ -468,6 +476,7 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     if (!thread->cached->sleeps || !thread->cached->whole || thread->outer != 0 || thread->joined ||
         holds_gil || thread->words.current_frame != thread->cached->frame)
         return false;
+    thread->cached->sched_idle.look = SCHED_IDLE_NO_LOOK; /* it is this sample's: not used later */
     t->stats.threads++;
     t->stats.threads_kept++;
     return true;

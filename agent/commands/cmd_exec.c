@@ -167,10 +167,10 @@ static void report_exec_hang(void *ctx, const struct engine_hang *hang)
 static bool make_absolute(const char *path, void *out)
 {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-    int used = path[0] == '\0' ? 0
-                               : snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "",
-                                          here ? "/" : "", path);
+    int used = 0;
 
+    if (path[0] == '/' || (path[0] != '\0' && here))
+        used = snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "", here ? "/" : "", path);
     free(here);
     if (used > 0 && used < PATH_MAX_BYTES)
         return true;

@@ -192,8 +192,7 @@ uint64_t ticks_after_ns(const struct tick *tick)
 {
     const double first = tick->began ? 0.5 : 0;
 
-    return tick->next_ns - (uint64_t)tick->moved_ns +
-           step_of(ticks_period(tick), first + tick->drawn);
+    return tick->next_ns + step_of(ticks_period(tick), first + tick->drawn);
 }
 
 /* Makes a tick due at the time of those that rest, in its span; gives by how much it has moved. */
@@ -223,7 +222,9 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
         tick->next_ns = now_ns;
     period = ticks_period(tick);
     step = step_of(period, steps(ticks, tick, count));
-    tick->next_ns += step - (uint64_t)tick->moved_ns;
+    tick->next_ns += step;
+    if (step >= REST_NS) /* else it rests no more, and its steps go on from now */
+        tick->next_ns -= (uint64_t)tick->moved_ns;
     if (tick->next_ns <= now_ns) {
         missed = (now_ns - tick->next_ns) / period + 1;
         tick->next_ns = now_ns + step;

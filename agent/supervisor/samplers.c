@@ -74,6 +74,7 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
 
     sampler->child.blamed = owner;
     sampler_process_stop(sampler, failed, now_ns, &f->ended);
+    f->look_ns = f->look_ns < now_ns + LOOK_NS ? f->look_ns : now_ns + LOOK_NS; /* which restarts */
     assignments_unsend(&f->assignments, sampler);
     if (assignment && blame)
         entry = assignments_quarantine(&f->assignments, assignment,

@@ -92,7 +92,8 @@ void codes_sweep(struct codes *codes);
 /*
  * A number for `count` of an interpreter: no other interpreter of the process, before or after it,
  * has the same one for any count. Ids of interpreters are given once, but for those of another
- * runtime, which `restarts` counts.
+ * runtime, which `restarts` counts. (Not so before 3.12, where nothing tells of another runtime,
+ * and 3.6 has no ids: there only a comparison finds out.)
  */
 static inline uint64_t codes_stamp(const struct codes *codes, uint64_t interp_id, uint64_t count)
 {
@@ -111,8 +112,8 @@ struct codes_owner {
  * True if no code object was found replaced for so long that a frame which is as it was in the
  * sample before has the same one. Few programs replace functions while they run, and those that
  * do so do it again and again. One that begins to may be given the function that was at the same
- * address, called from the same place, for up to CODES_EACH - 1 samples. To compare them in each
- * sample takes up to half of the time of one.
+ * address, called from the same place, for CODES_EACH samples or so: until its thread is read in a
+ * sample that compares. To compare them in each sample takes up to half of the time of one.
  */
 static inline bool codes_trusted(const struct codes *codes)
 {

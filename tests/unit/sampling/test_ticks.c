@@ -215,6 +215,28 @@ static void wakes_up_ten_times_a_second_for_those_that_rest(void **state)
     ticks_finish(&ticks);
 }
 
+/* One of two that rest is seen running again and again: it comes in time, and goes on at once. */
+static void misses_nothing_once_one_that_rested_wakes_up(void **state)
+{
+    struct tick tick[2], *due;
+    struct ticks ticks;
+    uint64_t now = START, each = 1;
+
+    (void)state;
+    ticks_init(&ticks, 42);
+    assert_true(ticks_add(&ticks, &tick[0], NULL, PERIOD, START));
+    assert_true(ticks_add(&ticks, &tick[1], NULL, PERIOD, START));
+    for (int i = 0; i < STEPS; i++) {
+        due = ticks_first(&ticks);
+        now = due->next_ns;
+        each = each == 1 ? 40 : 1;
+        assert_int_equal(ticks_done(&ticks, due, each, now), 0);
+        if (each == 1)
+            assert_in_range(due->next_ns, now, now + 2 * PERIOD);
+    }
+    ticks_finish(&ticks);
+}
+
 static void counts_what_it_missed_and_catches_up_nothing(void **state)
 {
     struct ticks ticks;
@@ -378,6 +400,7 @@ int main(void)
         cmocka_unit_test(spreads_many_over_the_period_after_their_first_tick),
         cmocka_unit_test(wakes_up_once_for_many),
         cmocka_unit_test(wakes_up_ten_times_a_second_for_those_that_rest),
+        cmocka_unit_test(misses_nothing_once_one_that_rested_wakes_up),
         cmocka_unit_test(counts_what_it_missed_and_catches_up_nothing),
         cmocka_unit_test(samples_more_often_in_a_burst_and_then_as_before),
         cmocka_unit_test(takes_no_burst_that_is_slower_or_over),
