@@ -273,6 +273,7 @@ function keepAddress() {
   const words = new URLSearchParams(), [from, to] = rangeMs(), what = element("what").value, search = element("search").value;
   if (!view.service) return;
   if (!element("follow").checked) Object.entries({ from, to }).forEach(([name, ms]) => words.set(name, new Date(ms).toISOString()));
+  else if (!element("window").selectedOptions[0].defaultSelected) words.set("last", element("window").value);
   if (what && what !== "cpu") words.set("value", what);
   if (search) words.set("search", search);
   if (view.label) words.set("label", view.label);
@@ -293,6 +294,7 @@ function chooseExact(exact) {
 function takeAddress() {
   const [service, text] = location.hash.slice(1).split("?"), words = new URLSearchParams(text);
   const exact = ["from", "to"].map(name => Date.parse(words.get(name)));
+  if ([...element("window").options].some(option => option.value === words.get("last"))) element("window").value = words.get("last");
   if (exact[0] < exact[1]) chooseExact(exact);
   view.what = words.get("value") || "";
   view.zoom = words.get("zoom") || "";

@@ -223,6 +223,29 @@ size_t budget_divide(struct budget *budget, struct fair_share_target *targets, s
     return left_out;
 }
 
+enum budget_news budget_news(struct budget *budget)
+{
+    const struct budget_state *state = &budget->state;
+    const uint64_t now_ns = budget->marks[budget->newest].now_ns;
+
+    if (state->slowed > 0) {
+        budget->full_ns = 0;
+        if (budget->told_hz > 0 && state->slowest_hz >= budget->told_hz / 2)
+            return BUDGET_NEWS_NONE;
+        budget->told_hz = state->slowest_hz;
+        return BUDGET_NEWS_SLOWED;
+    }
+    if (budget->told_hz <= 0)
+        return BUDGET_NEWS_NONE;
+    if (budget->full_ns == 0)
+        budget->full_ns = now_ns;
+    if (now_ns - budget->full_ns < BUDGET_FULL_NS)
+        return BUDGET_NEWS_NONE;
+    budget->told_hz = 0;
+    budget->full_ns = 0;
+    return BUDGET_NEWS_FULL;
+}
+
 bool budget_may_open(const struct budget *budget, uint64_t opening_ns, size_t under_way)
 {
     const double since_step = since(opening_ns, budget->marks[budget->newest].use.opening_ns);

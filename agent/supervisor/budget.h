@@ -24,7 +24,7 @@
  * Memory: if it is beyond the limit for BUDGET_PATIENCE_NS, the targets that add most to profiles
  * are left out. Memory for requests of users does not count here.
  *
- * Shape:   budget_init; budget_step every BUDGET_STEP_NS, then budget_divide.
+ * Shape:   budget_init; budget_step every BUDGET_STEP_NS, then budget_divide and budget_news.
  * Threads: one. Reads no clock and no file: usage is an argument.
  */
 #ifndef AGENT_SUPERVISOR_BUDGET_H
@@ -39,6 +39,7 @@
 #include "base/time_units.h"
 
 #define BUDGET_STEP_NS     NS_PER_S
+#define BUDGET_FULL_NS     (60 * NS_PER_S)
 #define BUDGET_PATIENCE_NS (10 * NS_PER_S)
 
 enum { BUDGET_STEPS = 61 }; /* the ends of the steps of one minute */
@@ -89,6 +90,9 @@ struct budget {
     double charged;     /* ns charged to targets for each ns of CPU time used: 1 or more */
     bool spent;         /* the last minute used more than the limit; stays true until
                          * all rates asked for fit into the limit again */
+    double told_hz;     /* slowest_hz when budget_news last gave BUDGET_NEWS_SLOWED; 0: it gave
+                         * BUDGET_NEWS_FULL since, or neither */
+    uint64_t full_ns;   /* monotonic: since when none is slowed after that; 0: some are */
     uint64_t floor_ns;  /* monotonic: since when one sample a second is too much; 0: it is not */
     uint64_t memory_ns; /* monotonic: since when memory is too much; 0: it is not */
     /* For the caller to free in this step by leaving out targets, which it adds to state.left_out;
@@ -109,6 +113,17 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
  * `bursts`: a burst runs. */
 size_t budget_divide(struct budget *budget, struct fair_share_target *targets, size_t count,
                      bool bursts);
+
+/* What has changed that a log should tell. */
+enum budget_news {
+    BUDGET_NEWS_NONE,
+    BUDGET_NEWS_SLOWED, /* targets are slowed, or to less than half of the rate that was told */
+    BUDGET_NEWS_FULL    /* none has been slowed for BUDGET_FULL_NS: so rates that go up and down are
+                         * told once */
+};
+
+/* To be called after each budget_divide. */
+enum budget_news budget_news(struct budget *budget);
 
 /* True if one more process may be opened; `opening_ns`: as in struct budget_use, now; `under_way`:
  * processes that are being opened. */

@@ -104,7 +104,7 @@ static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t
     return targets;
 }
 
-static void log_first_slowed(const struct supervisor *f)
+static void log_slowed(const struct supervisor *f)
 {
     const struct budget_state *state = &f->budget.state;
     char why[64] = "would use far more CPU time in a minute";
@@ -124,7 +124,7 @@ static void log_first_slowed(const struct supervisor *f)
 static void divide_cpu(struct supervisor *f, uint64_t now_ns)
 {
     struct fair_share_target *targets = targets_of(f, now_ns);
-    const struct budget_state before = f->budget.state;
+    enum budget_news news;
     const size_t count = f->assignments.count;
 
     if (!targets)
@@ -133,9 +133,10 @@ static void divide_cpu(struct supervisor *f, uint64_t now_ns)
         leave_out_marked(f, targets, count, now_ns);
     set_shares(f, targets, count);
     free(targets);
-    if (f->budget.state.slowed > 0 && before.slowed == 0)
-        log_first_slowed(f);
-    else if (f->budget.state.slowed == 0 && before.slowed > 0)
+    news = budget_news(&f->budget);
+    if (news == BUDGET_NEWS_SLOWED)
+        log_slowed(f);
+    else if (news == BUDGET_NEWS_FULL)
         log_line(LOG_LEVEL_INFO, "sampling at the configured rate again");
 }
 

@@ -502,6 +502,24 @@ def drag(tab, handle, by):
 
 @pytest.mark.long
 @needs_chromium
+def test_an_address_that_follows_has_the_time_that_is_shown(shop, tab):
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 2, "profiles are kept", 0.3)
+    open_shop(tab, port)
+    assert "last=" not in tab.run("location.hash")
+    change(tab, "window", "900")
+    tab.wait("location.hash.includes('last=900')", "the address tells")
+    address = tab.run("location.href")
+    tab.open("about:blank")
+    tab.open(address)
+    tab.wait("!document.getElementById('drawn').hidden", "a flame graph")
+    assert tab.run("document.getElementById('window').value") == "900"
+    assert tab.run("document.getElementById('follow').checked")
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
 @pytest.mark.parametrize("width", [1280, 400])
 def test_handles_on_the_time_line_choose_a_range(shop, tab, width):
     """By the pointer and by keys; no handle passes the other, and the page is no wider than the screen."""

@@ -441,9 +441,48 @@ static void knows_the_memory_of_a_process(void **state)
     assert_int_equal(budget_memory_of(2000000000), 0);
 }
 
+/* One step of which the state is this. */
+static enum budget_news news(struct budget *budget, size_t slowed, double slowest_hz)
+{
+    budget->marks[budget->newest].now_ns += 10 * NS_PER_S;
+    budget->state.slowed = slowed;
+    budget->state.slowest_hz = slowest_hz;
+    return budget_news(budget);
+}
+
+static void tells_once_of_rates_that_go_up_and_down(void **state)
+{
+    struct budget budget = {.newest = 3};
+
+    (void)state;
+    assert_int_equal(news(&budget, 0, 0), BUDGET_NEWS_NONE);
+    assert_int_equal(news(&budget, 2, 9), BUDGET_NEWS_SLOWED);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(news(&budget, 0, 0), BUDGET_NEWS_NONE);
+        assert_int_equal(news(&budget, 1, 5), BUDGET_NEWS_NONE);
+    }
+    assert_int_equal(news(&budget, 1, 4), BUDGET_NEWS_SLOWED); /* the line before says 9 Hz */
+    assert_int_equal(news(&budget, 3, 4), BUDGET_NEWS_NONE);
+}
+
+static void tells_that_none_is_slowed_after_a_minute(void **state)
+{
+    struct budget budget = {.newest = 0};
+
+    (void)state;
+    assert_int_equal(news(&budget, 2, 9), BUDGET_NEWS_SLOWED);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(news(&budget, 0, 0), BUDGET_NEWS_NONE);
+    assert_int_equal(news(&budget, 0, 0), BUDGET_NEWS_FULL);
+    assert_int_equal(news(&budget, 0, 0), BUDGET_NEWS_NONE);
+    assert_int_equal(news(&budget, 1, 9), BUDGET_NEWS_SLOWED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_once_of_rates_that_go_up_and_down),
+        cmocka_unit_test(tells_that_none_is_slowed_after_a_minute),
         cmocka_unit_test(slows_nobody_within_the_limit),
         cmocka_unit_test(keeps_to_the_limit_from_the_second_minute_on),
         cmocka_unit_test(an_expensive_target_slows_nobody_else),
