@@ -191,7 +191,10 @@ static bool read_profile_bytes(int fd, struct buf *out, struct err *err)
 
 bool report_read(const char *path, struct buf *out, struct stat *info, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved = errno;
+    const bool is_input = strcmp(path, "-") == 0;
+    int fd = is_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                      : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int saved = errno;
     char text[DENIED_TEXT_MAX];
     struct stat stat;
     bool good = false, known;
@@ -206,8 +209,10 @@ bool report_read(const char *path, struct buf *out, struct stat *info, struct er
         *info = stat;
     if (known && S_ISDIR(stat.st_mode))
         err_set(err, "a directory: report --store %.200s shows the profiles of a store", path);
-    else if (known && !S_ISREG(stat.st_mode))
-        err_set(err, "not a regular file: write it to one first");
+    else if (known && !is_input && !S_ISREG(stat.st_mode))
+        err_set(err, "not a regular file: give a pipe as the standard input, and - as FILE");
+    else if (is_input && isatty(fd))
+        err_set(err, "the standard input is a terminal: give a profile there, as with < FILE");
     else
         good = read_profile_bytes(fd, out, err);
     saved = good ? 0 : EIO;

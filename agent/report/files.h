@@ -59,8 +59,9 @@ MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int
 void report_files_finish(struct report_files *files);
 
 /*
- * Appends the content of a regular file to `out`. It is an error if `out` would exceed its maximum.
- * Fills in *info as fstat(2) does; `info` may be NULL.
+ * Appends the content of a regular file, or with the path "-" of the standard input, to `out`. It
+ * is an error if `out` would exceed its maximum. Fills in *info as fstat(2) does; `info` may be
+ * NULL.
  *
  * Errors: false: `err` says why, without the path, and errno is ENOENT only if there is no such
  *         file. `out` may have grown.

@@ -186,6 +186,29 @@ static void a_bad_file_is_named_and_the_others_are_shown(void **state)
     assert_non_null(strstr(text, "store: a directory: report --store "));
 }
 
+static void a_profile_is_read_from_the_standard_input(void **state)
+{
+    static char dash[] = "-";
+    const int kept = dup(STDIN_FILENO), file = open(in_folder("all.pb.gz"), O_RDONLY | O_CLOEXEC);
+    char bytes[4096];
+    ssize_t size = read(file, bytes, sizeof(bytes));
+    int ends[2];
+
+    (void)state;
+    assert_true(kept >= 0 && size > 0 && size < (ssize_t)sizeof(bytes));
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(write(ends[1], bytes, (size_t)size), size);
+    (void)close(ends[1]);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    assert_int_equal(RUN(text, dash), EXIT_OK);
+    assert_memory_equal(text, "1 profile, ", 11);
+    assert_int_equal(RUN(text, dash), EXIT_FAILED); /* it is read already */
+    assert_true(dup2(kept, STDIN_FILENO) >= 0);
+    (void)close(kept);
+    (void)close(file);
+    (void)close(ends[0]);
+}
+
 static void a_store_is_all_its_profiles_or_a_service_s(void **state)
 {
     (void)state;
@@ -372,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_type_can_be_chosen),
         cmocka_unit_test(a_file_without_the_value_is_named_and_left_out),
         cmocka_unit_test(a_bad_file_is_named_and_the_others_are_shown),
+        cmocka_unit_test(a_profile_is_read_from_the_standard_input),
         cmocka_unit_test(a_store_is_all_its_profiles_or_a_service_s),
         cmocka_unit_test(a_store_without_profiles_is_a_failure),
         cmocka_unit_test(wrong_usage_is_64),
