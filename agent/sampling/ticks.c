@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/time_units.h"
 
 /* A wake-up is put off by a quarter of the shortest period or 13 ms, on average; up to twice that,
@@ -199,16 +200,12 @@ uint64_t ticks_after_ns(const struct tick *tick)
 static int64_t move_to_others(const struct ticks *ticks, struct tick *tick, uint64_t now_ns)
 {
     const uint64_t span = tick->next_ns / TOGETHER_NS;
-    uint64_t mixed = ticks->seed + span * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    uint64_t at_ns;
-    int64_t moved_ns;
+    const uint64_t drawn = hash_fnv(HASH_START ^ ticks->seed, &span, sizeof(span));
+    const uint64_t at_ns = span * TOGETHER_NS + drawn % TOGETHER_NS;
+    const int64_t moved_ns = (int64_t)at_ns - (int64_t)tick->next_ns;
 
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    at_ns = span * TOGETHER_NS + (mixed ^ mixed >> 31) % TOGETHER_NS;
     if (at_ns <= now_ns)
         return 0;
-    moved_ns = (int64_t)at_ns - (int64_t)tick->next_ns;
     tick->next_ns = at_ns;
     return moved_ns;
 }

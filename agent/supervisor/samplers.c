@@ -16,6 +16,13 @@
 /* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
+/* Has the next look come within LOOK_NS. */
+static void look_soon(struct supervisor *f, uint64_t now_ns)
+{
+    if (f->look_ns > now_ns + LOOK_NS)
+        f->look_ns = now_ns + LOOK_NS;
+}
+
 bool supervisor_refuses_owner(struct supervisor *f, uint64_t owner, uint64_t now_ns)
 {
     return child_process_refuses(owner) || blamed_owners_pause(&f->blamed, owner, now_ns);
@@ -74,7 +81,7 @@ static void stop_lost_sampler(struct supervisor *f, struct sampler_process *samp
 
     sampler->child.blamed = owner;
     sampler_process_stop(sampler, failed, now_ns, &f->ended);
-    f->look_ns = f->look_ns < now_ns + LOOK_NS ? f->look_ns : now_ns + LOOK_NS; /* which restarts */
+    look_soon(f, now_ns); /* to start another one */
     assignments_unsend(&f->assignments, sampler);
     if (assignment && blame)
         entry = assignments_quarantine(&f->assignments, assignment,
@@ -406,8 +413,7 @@ void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint
     if (!sampler_process_runs(assignment->sampler) && now_ns >= assignment->sampler->next_start_ns)
         start_sampler(f, assignment->sampler, now_ns);
     look_after(f, assignment, now_ns);
-    if (f->look_ns > now_ns + LOOK_NS) /* samplers may rest, but this one is to be opened */
-        f->look_ns = now_ns + LOOK_NS;
+    look_soon(f, now_ns); /* samplers may rest, but this one is to be opened */
 }
 
 /* How long nothing is looked at after a look. */
