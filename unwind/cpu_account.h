@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu_account.h - tells whether a thread that was not asked may have used CPU time. A thread is
- * asked in a sample if its schedstat file, which contains its CPU time, is read in that sample.
+ * cpu_account.h - compares the CPU time of a process with that of its threads, to skip the system
+ * calls that read the CPU time of waiting threads. Most threads wait.
  *
- * The CPU clock of a process advances by the CPU time of all its threads. If the asked threads
- * explain its advance, no other thread has run, and the others need not be asked. That saves a
- * system call for each waiting thread, and most threads wait. All are asked once a second in any
- * case. The answer does not decide which stacks are read: the GIL tells which threads ran Python,
- * or the sample reads the state of each thread.
+ * To ask a thread means to read its schedstat file, which contains its CPU time. The CPU clock of a
+ * process advances by the CPU time of all its threads. A sample first asks the threads that are
+ * likely to have run. If their CPU time adds up to this advance, no other thread has run, and the
+ * sample does not ask the others. If it does not add up, the account is "open", and the sample asks
+ * all, as it does once a second in any case. Which stacks are read does not depend on this alone:
+ * the GIL, or the state of each thread, tells which threads ran Python.
  *
- * Shape: cpy_note_cpu calls cpu_account_begin before a sample. In the sample, sample.c calls
- *        cpu_account_add for each thread that was asked. If cpu_account_is_open returns true, it
- *        asks and adds the other threads, too, and calls cpu_account_close. In a sample that reads
- *        all stacks, the order differs: gil_skip.c first asks the threads that ran lately, and
- *        passes their CPU time to cpu_account_is_open as `used_ns`; then sample.c adds them.
+ * Shape: cpy_note_cpu calls cpu_account_begin before a sample. A GIL-skip sample then calls
+ *        cpu_account_add for each thread that it asks. If cpu_account_is_open is true, it asks and
+ *        adds the others, and calls cpu_account_close. In a sample of all threads, gil_skip.c asks
+ *        the likely threads and passes their CPU time to cpu_account_is_open as `used_ns`; sample.c
+ *        adds them later, and calls cpu_account_close if all were asked.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -23,7 +24,7 @@
 /*
  * The account of one process, kept from sample to sample. All fields are 0 at first.
  *
- * Cache: the fact that threads which are not asked have not run since they were last asked
+ * Cache: no thread that is not asked has run since it was last asked
  * Key:   the CPU time of the process, and of each thread that is asked
  * Ends:  when the process has used more CPU time than the asked threads explain, or after a second
  * Test:  tests/unit/unwind/test_cpu_account.c: opens_when_another_thread_has_used_cpu_time
@@ -54,13 +55,14 @@ void cpu_account_add(struct cpu_account *account, struct cached *thread, bool ru
  * A thread may have used CPU time if the process has used more since the last close than the sum of
  * explained_ns, `used_ns` and a tolerance: 20 us, and 10 ms for each running thread, because the
  * kernel updates a thread's schedstat only at ticks, but the process's clock at each read.
- * `used_ns` is the CPU time of threads that were asked in this sample but not added yet, each since
- * it was last added. `running` is how many of these ran or waited for a CPU in the sample before.
+ * `used_ns` and `running` count the threads that were asked in this sample and are not added yet:
+ * their CPU time since they were last added, and how many of them ran or waited for a CPU in the
+ * previous sample.
  */
 bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running);
 
-/* To be called when all threads were asked and added: the next cpu_account_is_open compares CPU
- * times from this sample on. */
+/* Call it when all threads were asked and added. Later calls of cpu_account_is_open compare the CPU
+ * times since this sample. */
 void cpu_account_close(struct cpu_account *account);
 
 #endif

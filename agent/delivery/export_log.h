@@ -4,8 +4,8 @@
  * of these kinds is logged: an exporter's failures, refusals, drops, rejected samples and notes;
  * the spool's failures, drops of the oldest profiles, and bad files. Other lines have no limit.
  *
- * Shape:   export_log_init, then export_log_result and export_log_behind after each push (a try to
- *          send a batch); spool_log_init, then spool_log_tell after each use of the disk.
+ * Shape:   export_log_init. After each push (a try to send a batch): export_rates_update,
+ *          export_log_result, export_log_behind. spool_log_init. After disk use: spool_log_tell.
  * Threads: each struct belongs to one thread at a time.
  */
 #ifndef AGENT_DELIVERY_EXPORT_LOG_H
@@ -37,7 +37,7 @@ struct export_log {
     uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns;
 };
 
-/* How many profiles are queued and sent per second, measured over periods of at least a minute. */
+/* How many profiles are queued and sent per second. A period lasts at least 60 s. */
 struct export_rates {
     uint64_t since_ns;  /* start of the current period; 0: none has begun */
     uint64_t put, sent; /* the counters at since_ns */
@@ -70,8 +70,8 @@ void export_log_init(struct export_log *log, const char *name, const struct deli
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
 
-/* Formats a text for users into `out`: the rates of *stats, how many profiles wait, for how long
- * the oldest has waited, and the mean time of a push. Logs nothing. */
+/* Formats a text for the log and `pystrobe doctor`: the rates of *stats, how many profiles wait,
+ * for how long the oldest has waited, and the mean time of a push. Logs nothing. */
 void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX]);
 
 /* Logs a line when stats->behind has become true (the exporter falls behind), and another when it

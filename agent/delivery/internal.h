@@ -4,10 +4,10 @@
  * threads.c, entries.c, export_worker.c and spool_writer.c. No other file includes it.
  *
  * Threads: each exporter (struct export_worker) has a thread, and so has the spool (struct
- *          spool_writer). The owner's thread calls the functions of delivery.h.
+ *          spool_writer). The owner's thread is the one that calls the functions of delivery.h.
  * Lock:    `lock` of struct delivery is the only one. It guards the fields below the comments
- *          "Guarded by the lock". No thread holds it while the thread waits for a disk or a server,
- *          or writes to the log; except that delivery_stop logs losses with the lock.
+ *          "Guarded by the lock". A thread releases it before it waits for a disk or a server, and
+ *          before it logs. Only delivery_stop logs under the lock: what was lost.
  */
 #ifndef AGENT_DELIVERY_INTERNAL_H
 #define AGENT_DELIVERY_INTERNAL_H
@@ -19,8 +19,8 @@
 /* A file of the spool. Guarded by the lock. */
 struct spool_file {
     struct spool_name name;
-    uint64_t size;           /* of the file in bytes, rounded up to 4096 */
-    size_t profiles;         /* in the file */
+    uint64_t size;           /* length of the file in bytes, rounded up to 4096 */
+    size_t profiles;         /* number of profiles in the file */
     unsigned users;          /* queue entries whose profiles are in this file */
     struct spool_file *next; /* in the list spool_writer.removals */
 };
@@ -53,18 +53,18 @@ struct export_worker {
     pthread_t thread;
     bool started; /* `thread` was started */
 
-    /* Only the worker's thread uses these. */
+    /* While the worker's thread runs, only this thread changes these. */
     struct flight flights[EXPORTER_IN_FLIGHT_MAX]; /* slots for the batches that are being sent */
     struct export_log log;                         /* what the log already says of the exporter */
 
     /* Guarded by the lock. */
     struct export_queue queue;
-    /* Signalled when the queue or the mode has changed. The caller of export_worker_new calls
-     * delivery_init_cond for it. export_worker_free destroys it even if that was not done. */
+    /* Signalled when the queue or the mode has changed. The caller of export_worker_new initialises
+     * it with delivery_init_cond; export_worker_free destroys it, and accepts one that is all 0. */
     pthread_cond_t changed;
     bool ended; /* the thread has ended */
-    /* The fields from `queued` to `oldest_ns`, in_rate and out_rate are unused here:
-     * export_worker_stats computes them. */
+    /* The fields from `queued` to `oldest_ns`, in_rate and out_rate stay 0 here:
+     * export_worker_stats sets them in the copy that it makes. */
     struct delivery_stats stats;
     uint64_t put;              /* profiles queued so far */
     struct export_rates rates; /* profiles queued, and sent or refused for good, per second */
@@ -80,8 +80,8 @@ struct gathering {
 
 /* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* owned by the worker's queue; once entry->dropped is set, by
-                                     this struct */
+    struct export_entry *entry;   /* owned by the worker's queue until entry->dropped is set, then
+                                     by this struct */
     struct export_worker *worker; /* borrowed */
 };
 
@@ -105,18 +105,18 @@ struct spool_writer {
     struct spool_pending *pending; /* owned: the oldest first */
     size_t pending_count, pending_capacity;
     struct spool_file *removals;       /* owned: a list of files to remove from disk */
-    uint64_t next_number;              /* of the next file */
-    struct delivery_spool_stats stats; /* its counters; delivery_spool_stats adds `pending` */
+    uint64_t next_number;              /* of the next file; only the spool's thread uses it */
+    struct delivery_spool_stats stats; /* counters; delivery_spool_stats sets stats.pending */
 };
 
 struct delivery {
     /* Only the owner's thread sets these. */
     struct delivery_world world;                           /* clocks and the log */
     struct export_worker *workers[DELIVERY_EXPORTERS_MAX]; /* owned */
-    size_t count;                                          /* of workers */
+    size_t count;                                          /* number of workers */
     struct gathering gatherings[DELIVERY_EXPORTERS_MAX];
     size_t gathering_count;
-    uint64_t interval;           /* id of the running interval: its start, UTC in ns; it grows */
+    uint64_t interval;           /* id: its start, UTC in ns; at least the previous id + 1 */
     bool stop_called;            /* delivery_stop was called: delivery_put drops profiles */
     struct spool_writer *writer; /* owned; NULL: there is no spool */
 
@@ -211,12 +211,12 @@ void export_worker_free(struct export_worker *worker);
 
 /*
  * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
- * thread tries again later. The caller then initialises `changed` and `log`. spool_writer_free
- * destroys `changed`; it may be all 0.
+ * thread tries again later. The caller then initialises `changed` with delivery_init_cond, and
+ * `log`. spool_writer_free destroys `changed`, and accepts one that is all 0.
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: another agent owns the spool, and settings->held is false; `err` says so. Or out
- *         of memory; the caller sets `err` to that before the call, which leaves it unchanged.
+ * Errors: false: another agent owns the spool and settings->held is false: `err` says so. Or out of
+ *         memory: `err` is unchanged, so the caller sets its text before the call.
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);

@@ -3,8 +3,8 @@
  * otel.h - takes settings of exporters of type otlp from OpenTelemetry's environment variables,
  * OTEL_..., where the ini file does not set them.
  *
- * The variables are meant for the SDK of an application, so a bad value is not an error here: a
- * warning is given once, and the default is used.
+ * The variables are meant for the SDK of an application, so a bad value is no error here: the first
+ * one of each kind causes a warning, and the default is used.
  *
  * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
  * Threads: one.
@@ -31,14 +31,14 @@ struct otel {
     struct exporter_secret_header *headers;
     size_t header_count;
     /* The pairs of OTEL_RESOURCE_ATTRIBUTES, in the arena; the first otel_fill reads them. The
-     * caller adds them to each OTLP profile, except those that the profile has already, as it
-     * always has service.name. */
+     * caller adds them to each OTLP profile, but leaves out those whose name the profile has
+     * already. It always has service.name. */
     struct label *attributes;
     size_t attribute_count;
 };
 
-/* For settings without any exporter, which the caller checks: true if the agent should make one of
- * type otlp, because the variables name an endpoint and OTEL_SDK_DISABLED is not "true". */
+/* True if the variables name an endpoint, and OTEL_SDK_DISABLED is not "true". If the settings then
+ * have no exporter, the agent should make one of type otlp. */
 bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
@@ -55,8 +55,8 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets each field of `settings` that has no value yet from its variable. Three fields have a
- * further condition:
+ * Sets each field of `settings`, whose type is otlp, that has no value yet from its variable. Three
+ * fields have a further condition:
  * - the protocol is set only if the URL comes from a variable, too;
  * - the client's key is set only if the client's certificate comes from a variable, too;
  * - headers are set only if `settings` has no header, no user and no token, because otherwise the

@@ -23,8 +23,8 @@ struct publisher {
     struct label *attributes; /* owned array: `labels`, then otel.attributes; texts are borrowed */
     struct publisher_otlp *otlp; /* owned, not NULL when open: OTLP requests of the interval */
     struct buf bytes;            /* owned: the profile that is being encoded */
-    /* Encoded profiles so far: several of a service, each counted once however many exporters take
-     * it. An OTLP request counts as one. */
+    /* Profiles encoded so far. A profile that several exporters take counts once. An OTLP request
+     * counts as one profile, but only if publisher_interval_end queues it. */
     uint64_t profiles;
     bool warned; /* logged already that a profile has more labels than a Pyroscope server takes */
 };
@@ -40,8 +40,8 @@ enum publisher_flag {
 };
 
 /*
- * Opens the spool and all exporters of `conf`. Borrows the labels of `conf` until publisher_close,
- * and copies the rest. `flags` are bits of enum publisher_flag.
+ * Opens the spool and all exporters of `conf`. Borrows the labels of `conf` until publisher_reload
+ * or publisher_close, and copies the rest. `flags` are bits of enum publisher_flag.
  *
  * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
  * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: an
@@ -55,9 +55,9 @@ MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const st
                                            unsigned flags, struct err *err);
 
 /*
- * Switches to the labels of `conf`, which must outlive the publisher, and makes the exporters open
- * new connections. Their settings and queues stay: the caller makes sure that `conf` has the same
- * exporters as before.
+ * Replaces the labels by those of `conf`, which it borrows as publisher_open does; the old settings
+ * may then be freed. Makes the exporters open new connections. They keep their settings and queues,
+ * so the caller makes sure that `conf` has the same exporters as before.
  *
  * Errors: false: out of memory; nothing has changed.
  */
@@ -69,7 +69,7 @@ MUST_CHECK bool publisher_reload(struct publisher *publisher, const struct conf 
  * otlp exporter if the environment asks for it (otel_makes_exporter).
  *
  * Gives: the number of entries in *out; may be 0.
- * Lends: *out, until `conf` is freed.
+ * Lends: *out: static, or a part of `conf` until `conf` is freed.
  */
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out);
 
@@ -99,15 +99,15 @@ void publisher_service(struct publisher *publisher, const struct service *servic
 void publisher_interval_end(struct publisher *publisher);
 
 /*
- * Ends the interval, and tries until `deadline_ns` (CLOCK_MONOTONIC) to send what is queued. What
- * is in the spool stays there; what is only in memory is lost, and that is logged. Returns at the
- * latest 200 ms after the deadline, or after the call if that is later. From then until
- * publisher_close, only the counters of publisher->delivery may be used.
+ * Ends the interval, and tries until `deadline_ns` (CLOCK_MONOTONIC) to send the queued profiles.
+ * After that, unsent profiles stay in the spool; any that are only in memory are lost (logged).
+ * Returns at most 200 ms after the deadline, or after the call if the deadline was over before it.
+ * From then until publisher_close, only the counters of publisher->delivery may be used.
  */
 void publisher_stop(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
- * Does publisher_stop, unless that was called, and frees the publisher.
+ * Calls publisher_stop, unless the caller has done so, and frees the publisher.
  *
  * Gives: false if the thread of an exporter still hangs. Do not call exporter_global_finish then;
  *        exit the process.
@@ -115,10 +115,10 @@ void publisher_stop(struct publisher *publisher, uint64_t deadline_ns);
 bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
- * Appends the profile of a service to `out`, as pprof compressed with gzip, with all its values.
- * The profile ends at `now_ns` (CLOCK_MONOTONIC). `labels` become comments of the profile, and
- * may be NULL if `label_count` is 0. `shown` is the type of the value that viewers show first, such
- * as "cpu".
+ * Appends the profile of a service to `out`, as pprof compressed with gzip, with the values of all
+ * types, from the start of the interval to `now_ns` (CLOCK_MONOTONIC). `labels` become comments of
+ * the profile, as far as PPROF_COMMENTS_MAX allows; may be NULL if `label_count` is 0. `shown` is
+ * the type of the value that viewers show first, such as "cpu".
  *
  * Errors: PPROF_NOMEM, PPROF_FULL (over out->max); `out` may have part of the bytes.
  */

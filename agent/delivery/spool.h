@@ -21,8 +21,8 @@
  *
  * The directory also contains:
  *
- *   spool.lock  a file that the agent which owns the spool keeps locked; contains the agent's pid,
- *               which error messages name
+ *   spool.lock  the lock file: locked by the agent that owns the spool; contains the pid of this
+ *               agent, for error messages
  *
  *   lock/       an empty directory. Older versions of pystrobe (spool_v1.h) lock a file of this
  *               name; because this is a directory, they refuse to use the spool
@@ -57,7 +57,7 @@ enum spool_rc {
 enum {
     SPOOL_LIST_MAX = 64 * 1024, /* batches that one spool_list returns at most */
     SPOOL_BAD_MAX = 10,         /* files that bad/ keeps */
-    SPOOL_BAD_BYTES = 4 << 20,  /* space on disk of one file in bad/ */
+    SPOOL_BAD_BYTES = 4 << 20,  /* most space on disk of one file in bad/ */
     SPOOL_EXPORTER_SIZE = 68,   /* bytes for an exporter's name with a final 0 byte; the settings
                                    allow for 64 letters, digits, "_", "." and "-" */
     /* Bytes for a file name with a final 0 byte: two numbers, "+", "-" and ".batch" take 40. */
@@ -66,7 +66,7 @@ enum {
 
 /* What the name of a batch's file says. */
 struct spool_name {
-    uint64_t number;  /* 1 or more */
+    uint64_t number;  /* 1 to INT64_MAX */
     uint64_t part_of; /* number of the file with the whole batch; 0: the batch is not a part */
     char exporter[SPOOL_EXPORTER_SIZE]; /* ends with a 0 byte */
 };
@@ -86,8 +86,8 @@ struct spool_list {
 
 /* A batch that spool_take has read. */
 struct spool_held {
-    int fd;              /* owned: the batch's open file, locked if spool_take had `lock`; -1: no
-                            file */
+    int fd;              /* owned: the open file, locked if spool_take had `lock`; -1: the batch
+                            comes from memory, not from spool_take */
     struct batch *batch; /* owned: one reference */
 };
 
@@ -98,8 +98,9 @@ struct spool; /* private */
  * us or to root. A directory that the group or others may write to is refused.
  *
  * With `own`, the spool is our own: the directory is made (mode 0700) if absent, must belong to us
- * or to root, and is locked against other agents until spool_close or spool_unlock. Without `own`,
- * the directory must exist; batches may be listed, read and removed while an agent owns the spool.
+ * or to root, and is locked against other agents until spool_close or spool_unlock. Waits for this
+ * lock for 0.5 s at most. Without `own`, the directory must exist; batches may be listed, read and
+ * removed while an agent owns the spool.
  *
  * Gives:  *out; untouched on failure.
  * Errors: SPOOL_LOCKED (only with `own`), SPOOL_FAILED, SPOOL_NOMEM; `err` gives the reason.
@@ -138,10 +139,10 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
 
 /*
  * Writes a batch to a file and waits until the file is safe on disk. Replaces a file of that name.
- * To be called only if the spool is our own; that is not checked.
+ * Call it only if the spool is our own; that is not checked.
  *
  * Gives:  *out_size, the length of the file in bytes, rounded up to 4096.
- * Errors: SPOOL_FAILED: no file of this name is left, or an older one is unchanged.
+ * Errors: SPOOL_FAILED. A file that had this name before is unchanged, or is removed.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,
@@ -151,7 +152,7 @@ MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_nam
  * Reads and checks a batch. With `lock`, also locks its file, so that no other spool_take with
  * `lock` gets the batch, in this or another process.
  *
- * Gives:  *out, which the caller ends with spool_let_go; not to be used on failure.
+ * Gives:  *out, which the caller ends with spool_let_go. On failure, *out has no valid content.
  * Errors: SPOOL_CORRUPT and SPOOL_NEWER: the caller should call spool_set_aside. SPOOL_BUSY: the
  *         file is locked. SPOOL_GONE, SPOOL_FAILED, SPOOL_NOMEM.
  */
