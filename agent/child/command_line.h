@@ -13,8 +13,8 @@
 
 /*
  * Writes the command line of process `pid` to `out`: the arguments with blanks between them, cut to
- * PROC_COMMAND_MAX bytes, which include the final 0 byte. `out` is "" if the command line could not
- * be read.
+ * PROC_COMMAND_MAX bytes, which include the final 0 byte. It may contain control characters. `out`
+ * is "" if the command line could not be read.
  *
  * Gives: false only if the read took longer than one second, because the process blocks readers.
  *        True in all other cases, also if the process has no command line or has ended, or if the

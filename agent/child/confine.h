@@ -16,10 +16,10 @@
  * - makes the kernel kill it when the thread that started it ends (PR_SET_PDEATHSIG);
  * - sets PR_SET_NO_NEW_PRIVS;
  * - drops all capabilities except CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH and
- *   CAP_CHECKPOINT_RESTORE. Without CAP_SYS_PTRACE it drops none: the kernel then lets a process
- *   read only targets whose capabilities are all among its own.
+ *   CAP_CHECKPOINT_RESTORE. Drops none if the process lacks CAP_SYS_PTRACE, because the kernel then
+ *   lets it read only those targets that have no capability beyond its own.
  *
- * `parent` is the pid of the process of that thread.
+ * `parent` is the pid of the process that started this one.
  *
  * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` says which. Some
  *         steps may be done then: the caller has to exit.
@@ -27,21 +27,21 @@
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
- * Confines the calling process, which reads stored profiles and no targets. Unlike confine, it
- * always drops all capabilities except CAP_DAC_READ_SEARCH, and does not check whether the parent
- * has ended before the call.
+ * Confines the calling process, which reads stored profiles and no targets. Does the same as
+ * confine, but always drops all capabilities except CAP_DAC_READ_SEARCH, and does not check whether
+ * the parent has ended before the call.
  *
- * Errors: false: the kernel refuses a step. Some steps may be done then, so the caller may not go
- * on as before: it has to exit, or to execute another program.
+ * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit, or
+ *         to execute a program, which drops capabilities unless the user is root.
  */
 MUST_CHECK bool confine_to_files(void);
 
 /* Closes all descriptors from `first_fd` on; before Linux 5.9, only those below 65536. */
 void confine_close_from(unsigned first_fd);
 
-/* False if Yama keeps a child of ours from reading the memory of another: ptrace_scope is 1 or
- * more, and we lack CAP_SYS_PTRACE. Otherwise true; with CAP_SYS_PTRACE even if ptrace_scope is 3,
- * which forbids all reading. */
+/* True if a helper process that we start may read targets that are not its descendants, as far as
+ * Yama decides: there is no Yama, ptrace_scope is 0, or we have CAP_SYS_PTRACE. With CAP_SYS_PTRACE
+ * true even if ptrace_scope is 3, which forbids all reading. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

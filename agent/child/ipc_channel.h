@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Most bytes in `out`, sent ones included. Sent bytes are removed once they are half of `out`;
-     * so 4 MiB of unsent bytes always fit. */
+    /* Most bytes in `out`. They include sent bytes, which are removed as soon as they take up half
+     * of `out`. So there is always room for 4 MiB of unsent bytes. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 
@@ -47,14 +47,14 @@ void ipc_channel_finish(struct ipc_channel *channel);
  * Adds a message to `out` and calls ipc_channel_flush. The content is `first`, then `second`; both
  * are copied, and the size of each may be 0. `kind` is any number that the other side understands.
  *
- * Gives: IPC_CHANNEL_OK, also if a part of the message is still in `out`. Raises no SIGPIPE if the
- *        other side has closed the socket, but gives IPC_CHANNEL_CLOSED.
+ * Gives: IPC_CHANNEL_OK, also if a part of the message is still in `out`. IPC_CHANNEL_CLOSED, and
+ *        no SIGPIPE, if the other side has closed the socket.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind,
                                                 const void *first, size_t first_size,
                                                 const void *second, size_t second_size);
 
-/* Sends as much of `out` as the socket takes. */
+/* Sends as much of `out` as the socket takes. Gives IPC_CHANNEL_OK also if bytes are left. */
 MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 
 /* True if `out` holds unsent bytes: the caller has to call ipc_channel_flush when the socket is
@@ -68,7 +68,7 @@ bool ipc_channel_has_unsent(const struct ipc_channel *channel);
  * later ones stay in `in`. To get them, call this function again without waiting for the socket.
  *
  * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that arrived before.
- * Lends: `bytes`, until `each` returns. They are not aligned.
+ * Lends: `bytes`, not aligned, until `each` returns. `each` must not finish the channel.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,
                                                    bool (*each)(void *ctx, uint32_t kind,

@@ -20,7 +20,7 @@ enum output_readers {
  * device and writes to it. Otherwise writes a new file, which replaces the file or symbolic link of
  * that name only when all bytes are written.
  *
- * Errors: false; `err` says why. A file that was there is unchanged then.
+ * Errors: false; `err` says why. A file that was at `path` before is unchanged.
  */
 MUST_CHECK bool output_write(const char *path, const struct buf *bytes, enum output_readers readers,
                              struct err *err);
@@ -41,7 +41,7 @@ void output_init(struct output *output, const char *path, enum output_readers re
  * reason. */
 bool output_add(struct output *output, const struct buf *bytes);
 
-/* Calls output_add, then empties `bytes`, also on failure. Can be used as format_view.drain;
+/* Calls output_add, then empties `bytes` even if that failed. Can be used as format_view.drain;
  * `output` points to a struct output. */
 bool output_drain(void *output, struct buf *bytes);
 
@@ -50,8 +50,8 @@ bool output_drain(void *output, struct buf *bytes);
  * temporary file; what the standard output, a pipe or a device has taken stays there. Makes no file
  * if output_add was never called.
  *
- * Errors: false: this call or an output_add before could not write, with or without `whole`; `err`
- *         says why. A file that was at `path` before is unchanged.
+ * Errors: false: this call or an earlier output_add failed, whatever `whole` is; `err` says why. A
+ *         file that was at `path` before is unchanged.
  */
 MUST_CHECK bool output_close(struct output *output, bool whole, struct err *err);
 
@@ -79,8 +79,8 @@ MUST_CHECK bool output_keep(const char *path, const struct buf *bytes, enum outp
  */
 MUST_CHECK bool output_check(const char *path, struct err *err);
 
-/* True if `path`, or what it links to, is a regular file, does not exist, or cannot be looked at.
- * False for the standard output (NULL or "-"), a pipe, a device and a directory. */
+/* False for the standard output (NULL or "-"), a pipe, a device, a socket and a directory. True for
+ * a regular file, and if stat(path) fails, for example because there is no such file. */
 bool output_is_file(const char *path);
 
 /* True if `path` is the standard output (NULL or "-"), and that is a terminal. */

@@ -19,11 +19,11 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* What the user asks for. All strings point into argv; the struct owns nothing. */
 struct record_request {
-    /* Which processes to sample. record_request_read sets pid, children, target and command; the
-     * caller sets `profile` and `reader` later. */
+    /* Which processes to sample. record_request_read sets its fields pid, children, target and
+     * command. The caller sets its fields `profile` and `reader` later. */
     struct target_selection selection;
-    /* How long to record; --duration 0 is an error. Default: with a COMMAND 0, which means until
-     * COMMAND has ended; else 10 s. */
+    /* Longest time to record; --duration 0 is an error. Default: 10 s, but with a COMMAND 0, which
+     * means no limit. The recording ends earlier if the processes have ended. */
     uint64_t duration_ns;
     double rate_hz;          /* samples of each process per second, 0.1 to 10000 */
     const char *output;      /* path of the file; "-": the standard output; never NULL */
@@ -47,9 +47,9 @@ struct record_request {
  * Parses argv, whose first word is "record", into *out. Before the call, the caller sets
  * out->output and out->rate_hz to their defaults and all other fields to 0.
  *
- * Gives: true: the request is complete; *status is unchanged. False: because of --help the text
- *        `help` was printed to stdout, or an error was printed to stderr; *status is the exit
- *        status. Nothing has to be freed in either case.
+ * Gives: true: the request is complete; *status is unchanged. False: *status is the exit status,
+ *        and `help` was printed to stdout, because of --help, or an error to stderr. Nothing has to
+ *        be freed in either case.
  */
 MUST_CHECK bool record_request_read(int argc, char **argv, const char *help,
                                     struct record_request *out, int *status);

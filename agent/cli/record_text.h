@@ -23,9 +23,9 @@ struct record_text {
  * processes being sampled, number of torn stacks (given up, because they changed while they were
  * read), and the hottest function with its share of the time.
  *
- * The hottest function is one of the first service in `services` with samples: the one that held
- * the GIL longest, with its share of all GIL time; if none held it, the one with the most wall
- * time, with its share of that. `services` is the list of the engine; NULL if it is empty.
+ * The hottest function comes from the first service in `services` that has samples. It has the most
+ * GIL time of its own, without the functions that it calls; or the most wall time, if the service
+ * has no GIL time. `services` is the list of the engine; NULL if it is empty.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
@@ -39,7 +39,7 @@ void record_text_summary(const struct record_text *text, struct buf *out);
 
 /*
  * Appends one line about the samples that did not fit into `timeline`; the profile has them,
- * without a time. Appends nothing if all fitted. `path`, its file, is only named in the text.
+ * without a time. Appends nothing if all fitted. `path` is the profile's file, for the text only.
  */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 

@@ -7,7 +7,7 @@
  * Shape:   The caller sets the first group of fields, then calls target_selection_fits,
  *          target_selection_begin and, if there is a COMMAND, command_start. The engine calls
  *          target_selection_choose for each process that it finds. Meanwhile the caller calls
- *          target_selection_is_over now and then. Last: target_selection_finish.
+ *          target_selection_is_over about once a second. Last: target_selection_finish.
  * Threads: one.
  */
 #ifndef AGENT_CLI_TARGET_SELECTION_H
@@ -21,7 +21,7 @@
 /* How many likely descendants a message names at most. Further ones are sampled, but not named. */
 enum { LIKELY_MAX = 8 };
 
-/* A process taken for a descendant because of its process group: its parent has ended. */
+/* An orphan in the process group of `pid` or of a descendant: most likely a descendant, too. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
@@ -33,7 +33,7 @@ struct target_selection {
      * are 0 or NULL. All pointers are borrowed until target_selection_finish. */
     pid_t pid;                  /* --pid: sample this process */
     bool children;              /* --children: sample all descendants of `pid`, too */
-    const char *target;         /* --target: exact name of a service, or path of its script */
+    const char *target;         /* --target: exact name of a service, or its script [DIR/]NAME.py */
     char **command;             /* COMMAND and its arguments, NULL after the last */
     struct proc_reader *reader; /* reads /proc with a time limit; NULL: read without one */
     /* How to sample; target_selection_begin sets profile.service. Contains no pointers, so copies
@@ -49,9 +49,10 @@ struct target_selection {
     struct descendants *descendants; /* owned: the descendants of `pid`; NULL without `children` */
     struct likely_descendant likely[LIKELY_MAX];
     size_t likely_count;  /* entries used in `likely` */
-    uint64_t start_ticks; /* start of process `pid`, in clock ticks after boot; 0: not known */
-    /* CLOCK_MONOTONIC: the last call of target_selection_is_over that found a process being
-     * sampled. If none did: `start_ns` of the first call; before that, 0. */
+    uint64_t start_ticks; /* start of process `pid`, to notice a reused pid: clock ticks after
+                             boot; 0: not known */
+    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process is being sampled;
+     * `start_ns` of its first call, if no call has found that; 0: it was not called yet. */
     uint64_t last_sample_ns;
 };
 
@@ -66,14 +67,15 @@ MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
 /* Tells whether to sample process `pid`: with `command`, all that descend from us except our helper
- * processes; with `target`, those of that service; with `pid`, that process and, with `children`,
- * its descendants. Copies `profile` to *out in all cases. Meant for engine_settings.choose. Cost: a
- * process that is added to `likely` takes a command_line_read. */
+ * processes; with `target`, those of that service that do not set PYSTROBE_DISABLE; with `pid`,
+ * that process and, with `children`, its descendants. Copies `profile` to *out in all cases. Meant
+ * for engine_settings.choose. Cost: a process added to `likely` takes a command_line_read. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 
 /*
- * Tells whether the recording is over. `start_ns` is when it began (CLOCK_MONOTONIC).
+ * Tells whether the recording, which began at `start_ns` (CLOCK_MONOTONIC), is over. Also updates
+ * `descendants`.
  *
  * With `command`: true when the command has ended.
  * With `target`, or with `pid` and `children`: true when no process has been sampled for more than
@@ -91,9 +93,9 @@ void target_selection_explain_end(const struct target_selection *selection,
 
 /*
  * Appends, as far as they apply:
- * - a line for each of up to LIKELY_MAX processes that the command has started and that still run
- *   after it has ended, no longer sampled, and a line that counts the others. Cost: a
- *   command_line_read for each process;
+ * - if `command` has ended, a line for each process that it has started and that still runs,
+ *   LIKELY_MAX at most, and a line that counts the others. Cost: a command_line_read for each
+ *   process that is named;
  * - a line for each process in `likely`;
  * - a line that descendants of `pid` may be missing, because the kernel did not report all starts.
  */

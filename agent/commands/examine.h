@@ -22,24 +22,24 @@
  */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
-/* Opens process `pid` as the sampler does, and samples it until one sample succeeds, for about 2 s
- * at most. (A sample fails if the process changes while it is read.) */
+/* Checks whether we may read process `pid`, opens it as the sampler does, and takes a sample. Tries
+ * again for about 2 s if the process changes while it is read, or if its Python is starting. */
 void examine_process(struct findings *out, pid_t pid);
 
 /*
  * Checks what the settings name. Makes no directory and no socket.
- * - Directories of the spool and of exporters: writes a file into each and removes it, and reports
- *   the free space, for the spool compared with spool_min_free. Reports a file or directory below
- *   it that has another owner than the directory, or that we cannot use. If the directory is
- *   missing, writes to the nearest existing one above it, and checks no files there.
+ * - Directories of the spool and of exporters: writes a file into each and removes it. Reports the
+ *   free space; that of the spool must reach spool_min_free. Searches the tree below, and reports
+ *   the first entry that has another owner than the directory, or that we cannot use. If the
+ *   directory is missing, writes to the nearest existing one above it, and searches nothing.
  * - `control` and `listen`: whether the Unix socket could be made, or this host has the address.
  */
 void examine_places(struct findings *out, const struct conf *conf);
 
 /* Sends a profile without samples to each exporter that has a URL, as the agent would; the server
  * does not keep such a profile. Waits for each answer up to the timeout of the exporter, and
- * compares the clocks. If the exporter is not set up for a Pyroscope, a second request finds out
- * whether the server is one. */
+ * compares our clock with the server's. If the exporter does not keep the limits of a Pyroscope,
+ * sends a second request to find out whether the server is a Pyroscope. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, over its control socket, whether each exporter

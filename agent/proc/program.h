@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - notices that a pid has become another process's, or that the process has executed
- * another program, between a check of the process and the use of what was read from it.
+ * program.h - checks, before data that was read from a process is shown, that its pid still names
+ * the same process, and that the process has not executed another program meanwhile.
  *
- * The new program may run as another user: what was read from it must not be shown to someone who
- * may read only the first.
+ * The new program may run as another user. Its data must not be shown to a user who may read only
+ * the old program.
  *
  * Shape:   program_hold before the process is read; program_look after the last read of it, and
  *          before anything that was read is shown; program_release.
@@ -47,17 +47,17 @@ MUST_CHECK bool program_same(const struct program *one, const struct program *ot
 void program_hold(pid_t pid, struct held_program *out);
 
 /* Tells whether the process still runs that program. Cost: reads its stat file twice; if its first
- * thread has ended, also those of other threads. Never blocks. */
+ * thread has ended, also the stat files of other threads. Never blocks. */
 MUST_CHECK enum program_state program_look(const struct held_program *held);
 
-/* Text for users about PROGRAM_ANOTHER or PROGRAM_GONE, such as "has ended", to follow a subject.
- * Static. */
+/* Static text for users, such as "has ended", to put after "process PID". Not for PROGRAM_SAME,
+ * for which it is the same as for PROGRAM_GONE. */
 const char *program_state_text(enum program_state state);
 
 /* Closes the pidfd. May be called twice. */
 void program_release(struct held_program *held);
 
-enum { PROGRAM_WORD_MAX = 48 };
+enum { PROGRAM_WORD_MAX = 48 }; /* bytes, with the final 0 byte */
 
 /* Converts a program to a word and back, to pass it to another pystrobe process on its command
  * line. The word has start time and mark, not the pid; program_parse leaves out->id.pid as it is.

@@ -9,11 +9,11 @@
 /*
  * Appends the flame graph of view->profile to `out`: the members that format_flame_data writes,
  * with at most `nodes_max` nodes, then the member "labels": an array of arrays [KEY, TEXT], one for
- * each different text label of the samples, 100 at most. The caller writes the braces of the JSON
- * object around these members.
+ * each of the first 100 different text labels of the samples. The caller writes the braces of the
+ * JSON object around these members.
  *
- * The caller sets all fields of `view` except stacks and made_by. This function sets both, unless
- * it fails before it has the stacks. On return, stacks is NULL; made_by, a static string, stays.
+ * The caller sets all fields of `view` except stacks and made_by. This function sets made_by to a
+ * static string, and leaves stacks NULL. If it cannot make the stacks, both stay unchanged.
  *
  * Errors: PPROF_NOMEM; PPROF_FULL: `out` would exceed its maximum. `out` may then hold a part.
  */

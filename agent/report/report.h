@@ -15,13 +15,13 @@
 #include "base/buf.h"
 #include "pprof/pprof.h"
 
-/* The sum of the profile files that `pystrobe report` has read. Strings and tops are borrowed. */
+/* The sum of the profile files that `pystrobe report` has read. All pointers are borrowed. */
 struct report {
     size_t file_count;
-    int64_t first_ns, last_ns; /* UTC: the earliest start, the latest end; 0: not known */
-    int64_t duration_ns; /* time that the files cover: overlaps once, gaps not; 0: not known */
+    int64_t first_ns, last_ns; /* UTC, ns since 1970: earliest start, latest end; 0: not known */
+    int64_t duration_ns;       /* time that at least one file covers; 0: not known */
     struct pprof_type type;
-    int64_t total;                /* in the unit of `type` */
+    int64_t total;                /* of all samples, in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */
     size_t top_count;
     size_t top_max; /* most functions to write, in the table and in JSON; 0: none */
@@ -37,7 +37,7 @@ void report_table(const struct report *report, struct buf *out);
  * `type`: value 0 (after the change) and value 1 (before it).
  *
  * Errors: PPROF_NOMEM: no memory for the calculation. PPROF_FULL: `out` has reached its maximum, or
- *         there is no memory for it.
+ *         could not grow for lack of memory.
  */
 MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struct pprof_type *type,
                                         size_t top_max, struct buf *out);
@@ -45,8 +45,8 @@ MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struc
 /* Appends one JSON object and a newline. Failure: buf_failed(out). */
 void report_json(const struct report *report, struct buf *out);
 
-/* Appends text of a profile as the table does: cut to 34 characters, the last of which is "…" then;
- * control characters, bidirectional ones too, and bytes that are no UTF-8 as '?'. */
+/* Appends a text of a profile as the table does. Cuts a text of more than 34 characters to 33 and
+ * "…". Writes '?' for control and bidirectional control characters, and invalid UTF-8 bytes. */
 void report_text(const char *text, struct buf *out);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
-/* Bytes of texts with a final 0 byte, and the entries of `argv` with the final NULL. */
+/* Sizes of the arrays below: bytes with the final 0 byte; WEB_ARGV_MAX: with the final NULL. */
 enum { WEB_TYPE_SIZE = 64, WEB_LABEL_SIZE = 320, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 13 };
 
 /* Profiles that start at `from_ms` or later, and before `to_ms`: UTC, milliseconds since 1970. */
@@ -28,7 +28,7 @@ struct web_query {
     int64_t pid;                /* only samples of this process; 0: of all */
 };
 
-/* Query parameters of a URL. `get` lends the decoded value of parameter `name`; NULL: absent. */
+/* Parameters of a URL. `get` lends the decoded value of one until the next call; NULL: absent. */
 struct web_words {
     const char *(*get)(const void *ctx, const char *name);
     const void *ctx;
@@ -36,14 +36,14 @@ struct web_words {
 
 /*
  * Reads the parameters. Required: service, from, to. Optional: pid, label, type, and before_from
- * with before_to. Each `from` must be less than its `to`.
+ * together with before_to, in ms as struct web_range. Each `from` must be less than its `to`.
  *
  * Errors: false; `err` names the parameter and the reason. *out may be set in part.
  */
 MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *out,
                                struct err *err);
 
-/* A command line of `pystrobe browse`. `argv` ends with NULL and points into `numbers`, so the
+/* The command line "pystrobe browse ...". `argv` ends with NULL and points into `numbers`, so the
  * struct must not be copied. */
 struct web_command {
     char *argv[WEB_ARGV_MAX];
@@ -51,7 +51,7 @@ struct web_command {
 };
 
 /* Makes the command line for the store in directory `store`. `what` is "timeline", "graph" or, only
- * if query->compares, "difference". Borrows all three as long as *out is used. */
+ * if query->compares, "difference", of "cpu" if no type is given. *out borrows all three. */
 void web_query_command(const char *store, const char *what, const struct web_query *query,
                        struct web_command *out);
 
