@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preview.h - tells which processes an agent with these settings would sample now, as what, and
- * why not the others.
+ * preview.h - lists the Python processes that an agent with these settings would sample now, with
+ * service, labels and rate, and the reason for each that it would not sample.
  *
- * It opens each process that may run a Python, and nothing else: no exporter, no spool.
+ * It opens processes only: no exporter, no spool.
  */
 #ifndef AGENT_CLI_PREVIEW_H
 #define AGENT_CLI_PREVIEW_H
@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "conf/conf.h"
 
-/* Appends it as text for people. False: out of memory, or /proc cannot be read. */
+/* Appends the list as text. False: out of memory, or /proc cannot be read. */
 MUST_CHECK bool preview(const struct conf *conf, struct buf *out);
 
 #endif

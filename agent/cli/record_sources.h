@@ -2,9 +2,9 @@
 /*
  * record_sources.h - reads the source files that a recording's profiles name.
  *
- * Each file is read in the root and with the rights of the process that names it. A profile of
- * several processes does not say which one named a file: if these differ in root or rights, no
- * file is read, nor if a process has changed them by itself since it was first read.
+ * Each file is read in the root directory and with the rights of the process that names it. No file
+ * is read if a profile is of several processes that differ in these, because it does not say which
+ * one named a file. Nor is one read if a process has changed them itself since it was first read.
  *
  * Shape:   record_sources_consider before a process is read, record_sources_begin once it is
  *          sampled, record_sources_choose for each profile, record_sources_read for each file,
@@ -21,33 +21,34 @@ enum { RECORD_READERS_MAX = 8 };
 struct recorded_process; /* private */
 
 struct record_sources {
-    bool wanted;                        /* the caller's: false: no files are to be read */
+    bool wanted;                        /* set by the caller; false: no file is read */
     struct recorded_process *processes; /* owned */
-    size_t count, capacity;
-    struct recorded_reader { /* one for all processes that can read the same */
+    size_t count, capacity;             /* of `processes` */
+    struct recorded_reader { /* shared by all processes that can read the same files */
         struct source_owner owner;
-        struct source_reader *reader; /* owned; NULL: cannot be started */
+        struct source_reader *reader; /* owned; NULL: could not be started */
     } readers[RECORD_READERS_MAX];
     size_t reader_count;
-    struct source_reader *chosen; /* borrowed: of the profile that is written */
-    bool differ;                  /* a profile had no lines, as its processes differ */
-    bool changed;                 /* the same, as one has other rights than before */
-    bool foreign;                 /* a process of another user than ours was sampled */
+    struct source_reader *chosen; /* borrowed from `readers`; NULL: no file can be read now */
+    bool differ;                  /* a profile got no source lines, as its processes differ */
+    bool changed;                 /* a process has changed its own rights or root directory */
+    bool foreign;                 /* a sampled process is, or may be, another user's than ours */
 };
 
-/* A process may be sampled soon. */
+/* Notes the rights of a process that may be sampled soon. */
 void record_sources_consider(struct record_sources *sources, pid_t pid);
 
-/* A process is sampled. */
+/* Notes that a process which was considered is sampled. */
 void record_sources_begin(struct record_sources *sources, pid_t pid);
 
-/* From now on files are those that process `pid` names; 0: that any sampled process does. */
+/* Chooses the reader for the files that process `pid` names; 0: that all sampled ones name. */
 void record_sources_choose(struct record_sources *sources, pid_t pid);
 
-/* A format_view's `source`, with a struct record_sources. */
+/* The `source` callback of a struct format_view, whose `ctx` is a struct record_sources. Appends a
+ * file's bytes. False: it cannot be read. */
 bool record_sources_read(void *sources, const char *file, struct buf *out);
 
-/* Says on the standard error why source lines are missing. */
+/* Prints to stderr why source lines are missing, if some are. */
 void record_sources_explain(const struct record_sources *sources);
 
 void record_sources_finish(struct record_sources *sources);
