@@ -6,18 +6,18 @@
 #include "conf/conf.h"
 
 struct place {
-    const char *name;                                  /* of the key or the exporter */
-    const char *path;                                  /* of the directory, or as can_be wants it */
-    bool (*can_be)(const char *path, struct err *err); /* of a socket; NULL: it is a directory */
-    uint64_t min_free_bytes;                           /* on its disk; 0: no matter */
+    const char *name;                                  /* key of the setting, or "exporter NAME" */
+    const char *path;                                  /* directory, or address of the socket */
+    bool (*can_be)(const char *path, struct err *err); /* checks a socket; NULL: a directory */
+    uint64_t min_free_bytes;                           /* least free space on its disk; 0: none */
 };
 
-/* Calls `each` for all of them. Lends the place until it returns. */
+/* Calls `each` for each place. Lends the place until `each` returns. */
 void places_each(const struct conf *conf, void (*each)(void *ctx, const struct place *place),
                  void *ctx);
 
-/* True unless a file stands in the way, say, or the host has no such address. Makes nothing. False:
- * `err` says what, and what to do. */
+/* Checks, without making anything, that the place can be made or used. False: `err` says why not,
+ * for instance a file in the way or an address that the host does not have, and what to do. */
 MUST_CHECK bool place_can_be(const struct place *place, struct err *err);
 
 #endif

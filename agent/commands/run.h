@@ -11,29 +11,31 @@
 #include "agent/supervisor/supervisor.h"
 
 struct run {
-    struct conf_source source;  /* of the settings; borrowed */
-    struct conf *conf;          /* owned: in effect */
+    struct conf_source source;  /* of `conf`; its pointers are borrowed */
+    struct conf *conf;          /* owned: the settings in effect */
     struct matcher *matcher;    /* owned */
     struct proc_reader *reader; /* owned */
     struct publisher publisher;
     struct supervisor *supervisor; /* owned */
     struct monitoring monitoring;
-    char spool[PATH_MAX]; /* of a service manager, where the settings name none */
-    bool hangs;           /* an exporter could not be ended */
+    char spool[PATH_MAX]; /* path that run_choose_spool has made; conf->agent.spool points here */
+    bool hangs;           /* an exporter's thread could not be ended */
 };
 
-/* Gives settings that name no spool the one that a service manager has made for us, if any. */
+/* If settings name no spool, and a service manager has set STATE_DIRECTORY, sets their spool to the
+ * directory "spool" in the first directory of that variable. */
 void run_choose_spool(struct run *run, struct conf *conf);
 
 /*
- * Reads the settings anew. What did not change goes on as it is: targets are sampled on,
- * exporters keep their queues and connections. With a mistake in them all stays as it was.
+ * Reads the settings again and applies the changes. Unchanged parts go on: targets stay sampled,
+ * and exporters whose settings are all the same keep their queues and connections.
  *
- * False: `err` says why not, or the first of several mistakes; the log has all of them.
+ * Errors: false: nothing was changed; `err` has the first mistake, the log has all of them.
  */
 bool reload(struct run *run, struct err *err);
 
-/* Waits up to `deadline_ns` for exporters that a reload ended. False: one hangs. */
+/* Waits until `deadline_ns` (monotonic) for the exporters that reloads have replaced to end. False:
+ * one still runs or hangs. */
 MUST_CHECK bool reload_wait(uint64_t deadline_ns);
 
 #endif

@@ -22,9 +22,9 @@ void profile_labels_list(struct profile_labels *out, const struct service *servi
                          const struct label *settings, size_t setting_count);
 
 /*
- * Removes labels from the end until there are no more than PYROSCOPE_LABELS_MAX, together with
- * `added` labels that server and agent add, and those of the service's samples. Lengths are not
- * looked at. Logs that once: the caller sets *warned to false at first.
+ * Removes labels from the end until at most PYROSCOPE_LABELS_MAX remain. The limit includes the
+ * label names of the service's samples, and `added` labels that the server and the agent add.
+ * Does not check lengths. Logs the first removal and sets *warned, which begins as false.
  */
 void profile_labels_limit(struct profile_labels *labels, const struct service *service,
                           size_t added, bool *warned);

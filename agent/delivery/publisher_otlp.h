@@ -3,8 +3,7 @@
  * publisher_otlp.h - gathers the services of an interval into OTLP requests for the exporters.
  *
  * Shape:   publisher_otlp_new, publisher_otlp_service for each service of an interval, then
- *          publisher_otlp_end; publisher_otlp_free. A request that is full is handed over before
- *          that.
+ *          publisher_otlp_end; publisher_otlp_free. A full request is handed over earlier.
  */
 #ifndef AGENT_DELIVERY_PUBLISHER_OTLP_H
 #define AGENT_DELIVERY_PUBLISHER_OTLP_H
@@ -15,7 +14,8 @@
 struct publisher_otlp; /* private */
 
 /*
- * The labels become attributes of each service. Borrows all until publisher_otlp_free.
+ * Makes a publisher for `delivery`. The labels become attributes of each service. Borrows both
+ * until publisher_otlp_free.
  *
  * Gives: *out, ended with publisher_otlp_free; false: out of memory.
  */
@@ -31,11 +31,11 @@ void publisher_otlp_set_labels(struct publisher_otlp *publisher, const struct la
 void publisher_otlp_service(struct publisher_otlp *publisher, const struct service *service,
                             uint64_t now_ns);
 
-/* Hands what was gathered to the exporters: the interval is over. */
+/* Ends the interval: hands the gathered requests to delivery_put. */
 void publisher_otlp_end(struct publisher_otlp *publisher);
 
-/* Requests handed over so far. Each is of one exporter_form, and counts once, however many
- * exporters take it. */
+/* Number of requests handed over so far. Each is of one exporter_form and counts once, even if
+ * several exporters take it. */
 uint64_t publisher_otlp_requests(const struct publisher_otlp *publisher);
 
 /* Frees it and what was not handed over. NULL is fine. */

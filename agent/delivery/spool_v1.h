@@ -5,8 +5,9 @@
  * Shape:   spool_v1_list, spool_v1_read each, spool_v1_remove.
  * Threads: any; no state is shared.
  *
- * An entry is named 0123456789abcdef-0003.profile: its number, and a bit for each exporter that has
- * yet to deliver it: bit 0 is the first that its head names. A file is, little-endian:
+ * The file name of an entry, such as 0123456789abcdef-0003.profile, is its number and a bit mask of
+ * the exporters that have yet to deliver it, both in hex. Bit 0 is the first exporter in the head.
+ * A file is, little-endian:
  *
  *   offset size
  *        0    8  89 50 53 50 4f 4f 4c 0a ("\x89PSPOOL\n")
@@ -34,15 +35,15 @@
 #include "exporters/profile.h"
 
 enum {
-    SPOOL_V1_OWERS_MAX = 16,
+    SPOOL_V1_OWERS_MAX = 16, /* exporters in a head */
     SPOOL_V1_LABELS_MAX = 256,
-    SPOOL_V1_HEAD_MAX = 64 * 1024,
-    SPOOL_V1_PAYLOAD_MAX = 64 << 20,
-    SPOOL_V1_LIST_MAX = 64 * 1024, /* entries */
-    SPOOL_V1_NAME_SIZE = 32
+    SPOOL_V1_HEAD_MAX = 64 * 1024,   /* bytes */
+    SPOOL_V1_PAYLOAD_MAX = 64 << 20, /* bytes */
+    SPOOL_V1_LIST_MAX = 64 * 1024,   /* entries */
+    SPOOL_V1_NAME_SIZE = 32          /* bytes of a file name, with the final 0 byte */
 };
 
-/* What the name of an entry says. */
+/* A parsed file name of an entry. */
 struct spool_v1_name {
     uint64_t number;
     uint16_t owed; /* bit n: owers[n] has yet to deliver it; never 0 */
@@ -56,7 +57,7 @@ struct spool_v1_list {
 
 struct spool_v1_entry {
     unsigned char *bytes;                  /* owned: ended with free */
-    const char *owers[SPOOL_V1_OWERS_MAX]; /* all that the head names, delivered or not */
+    const char *owers[SPOOL_V1_OWERS_MAX]; /* the exporters in the head, delivered or not */
     size_t ower_count;
     unsigned form; /* enum exporter_form */
     /* Its labels are in `labels`: do not copy the struct. Service and type may be NULL. */
@@ -65,7 +66,8 @@ struct spool_v1_entry {
 };
 
 /*
- * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists that many, no matter which.
+ * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists that many, in no certain
+ * choice.
  *
  * Gives:  *out, whose names the caller frees, on failure too.
  * Errors: false: it cannot be read, or out of memory; errno says which.
@@ -76,7 +78,7 @@ MUST_CHECK bool spool_v1_list(int dir, struct spool_v1_list *out);
  * Reads an entry and checks it.
  *
  * Gives:  *out, whose bytes the caller frees; on failure there is nothing to free.
- * Errors: false: it is no complete profile, is gone, or cannot be read.
+ * Errors: false: it is no complete profile, is gone, cannot be read, or out of memory.
  */
 MUST_CHECK bool spool_v1_read(int dir, const struct spool_v1_name *name,
                               struct spool_v1_entry *out);
