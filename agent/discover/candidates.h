@@ -10,9 +10,9 @@
 
 enum candidate_state {
     CANDIDATE_NEW,      /* rules not tried yet */
-    CANDIDATE_UNWANTED, /* no rule matches; tried again when it execs */
-    CANDIDATE_FOREIGN,  /* matches, but runs no Python; taken again when it execs */
-    CANDIDATE_WAITING,  /* matches; taken again at next_try_ns */
+    CANDIDATE_UNWANTED, /* no rule matches; tried again at next_try_ns and when it execs */
+    CANDIDATE_FOREIGN,  /* matches, but runs no Python; tried again likewise */
+    CANDIDATE_WAITING,  /* matches, but cannot be sampled now; tried again likewise */
     CANDIDATE_TAKEN,    /* matches, and is sampled */
     CANDIDATE_STATES
 };
@@ -20,8 +20,8 @@ enum candidate_state {
 /*
  * Cache: what is known of processes
  * Key:   pid
- * Ends:  when the inode of /proc/PID, the start time or the mark of the program is another, the
- *        kernel reports an exec, or it is not in /proc any more
+ * Ends:  when the inode of /proc/PID, the start time or `mark` changes, the kernel reports an exec,
+ *        or the process is not in /proc any more
  * Test:  tests/unit/discover/test_finder.c: lets_go_of_a_taken_process_that_execs
  *        tests/unit/discover/test_finder.c:
  *          lets_go_of_what_execs_the_same_program_at_the_same_addresses
@@ -31,24 +31,24 @@ enum candidate_state {
 struct candidate {
     struct proc_id id;
     enum candidate_state state;
-    bool fixed;         /* never execs: a kernel thread */
+    bool fixed;         /* never execs: a kernel thread or a zombie */
     bool runs_deep;     /* `mark` is proc_exec_mark, not proc_exe_mark */
-    uint8_t left_out;   /* why it cannot be sampled: see finder_stats; 0: it can, or is unwanted */
-    uint8_t refusals;   /* times that the budget had no room for it */
-    bool sampled;       /* it was counted as a process that is sampled */
+    uint8_t left_out;   /* index into finder_stats.left_out: why it is not sampled; 0: no reason */
+    uint8_t refusals;   /* calls of finder_refuse, up to the one with the longest wait */
+    bool sampled;       /* finder_began was called for this process */
     bool logged;        /* the log says why it cannot be sampled */
-    uint64_t inode;     /* of /proc/PID; differs if the pid was reused */
-    uint64_t mark;      /* tells the program that it runs from others, unless the kernel has loaded
-                           both at the same addresses (ADDR_NO_RANDOMIZE) */
+    uint64_t inode;     /* of /proc/PID; differs if the pid was reused; 0: not known */
+    uint64_t mark;      /* identifies the program that it runs; the same for another program only if
+                           the kernel loads both at the same addresses (ADDR_NO_RANDOMIZE) */
     uint64_t marked_ns; /* monotonic: just before `mark` was read */
     uint64_t execed_ns; /* monotonic: the last exec that the kernel has reported; 0: none */
     uint64_t cpu_ns;    /* CPU time when `mark` was read */
     clockid_t clock;    /* its CPU clock */
     uint64_t scan;      /* number of the last scan that saw it */
-    uint64_t run_ns;    /* first seen with this program */
+    uint64_t run_ns;    /* monotonic: first seen with this program */
     uint64_t old_ns;    /* age when it was first seen; 0: it has run another program since */
-    uint64_t next_try_ns, wait_ns;
-    struct candidate *next; /* in its bucket */
+    uint64_t next_try_ns, wait_ns; /* monotonic: next try, or check of a taken one; backoff pause */
+    struct candidate *next;        /* in its bucket */
 };
 
 enum { CANDIDATE_BUCKETS = 4096 };
@@ -61,14 +61,15 @@ struct candidates {
 /* The candidate with this pid; NULL: there is none. */
 struct candidate *candidates_find(const struct candidates *candidates, pid_t pid);
 
-/* Adds a process; NULL: out of memory. */
+/* Adds a process that is not in the table. Lends the candidate until a sweep removes it. NULL: out
+ * of memory. */
 MUST_CHECK struct candidate *candidates_add(struct candidates *candidates, struct proc_id id);
 
-/* Calls `each` for all; it may neither add nor remove any. */
+/* Calls `each` for all candidates. `each` may neither add nor remove any. */
 void candidates_each(struct candidates *candidates,
                      void (*each)(void *ctx, struct candidate *candidate), void *ctx);
 
-/* Removes those that `is_gone` says; `end` is called for each before it is freed. */
+/* Removes the candidates for which `is_gone` returns true; calls `end` before it frees each. */
 void candidates_sweep(struct candidates *candidates,
                       bool (*is_gone)(void *ctx, const struct candidate *candidate),
                       void (*end)(void *ctx, struct candidate *candidate), void *ctx);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descendants.h - the processes that one process has started, directly or not, also those whose
- * parent has ended since: /proc says then that they are another's.
+ * descendants.h - the processes that one process, the root, has started, directly or indirectly.
+ * Orphans count, too, although /proc shows another parent for them.
  *
- * Known for sure is a process whose chain of parents leads to the one, or led there when
- * descendants_new looked; one that the kernel reported when such a process started it; and one in a
- * session that a descendant leads. Likely is an orphan in the
- * process group of the one or of a descendant: who but a descendant has joined it? (A shell puts
- * the programs of a pipeline into one group: one of these, whose shell has ended, looks the same.)
- * Not known is an orphan of another session that was started before descendants_new, or where the
- * kernel reports nothing.
+ * DESCENT_SURE:   the chain of parents leads to the root, or did in descendants_new; the kernel has
+ *                 reported that a descendant started it; or a descendant leads its session.
+ * DESCENT_LIKELY: an orphan in the process group of the root or of a descendant, because rarely
+ *                 another process joins it. (The programs of a pipeline share one, too.)
+ * Not found is an orphan in another session, if it was started before descendants_new or the kernel
+ * reports nothing.
  *
  * Cache: pids of the descendants
  * Key:   pid
- * Ends:  when the kernel reports that another parent started a process of that number, or the start
- *        time is another
+ * Ends:  when the kernel reports that another parent started a process with that pid, when the
+ *        start time differs, or when the process has ended and the table is full
  * Test:  tests/unit/discover/test_descendants.c: forgets_a_number_that_another_parent_uses_again
  */
 #ifndef AGENT_DISCOVER_DESCENDANTS_H
@@ -28,15 +27,15 @@ enum descent { DESCENT_NONE, DESCENT_LIKELY, DESCENT_SURE };
 
 struct descendants;
 
-/* Gives: the descendants of a process, ended with descendants_free; NULL: out of memory. Cost: it
- * looks at each process of the host once. */
+/* Gives: the descendants of process `root`, ended with descendants_free; NULL: out of memory.
+ * Cost:  looks at each process of the host once. */
 MUST_CHECK struct descendants *descendants_new(pid_t root);
 
-/* Reads what the kernel has reported since; to be called about once a second. */
+/* Reads the kernel's reports since the last call. Call it about once a second. */
 void descendants_update(struct descendants *descendants);
 
-/* Whether a process descends from the one; `stat` is its own. Updates first. What is likely is
- * noted, and given as sure from then on, as are its children. */
+/* Tells whether process `pid` descends from the root; `stat` is that process's. Updates first. A
+ * process that was LIKELY once is SURE in later calls, and so are its children. */
 MUST_CHECK enum descent descendants_find(struct descendants *descendants, pid_t pid,
                                          const struct proc_stat *stat);
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/discover: knows which processes are to be profiled, under which service name and
- * labels. Does not know how a process is sampled.
+ * Folder agent/discover: knows which processes are profiled, under which service name and labels.
+ * Does not know how a process is sampled.
  *
  * finder.h - finds the processes that match the rules, and keeps the state of each.
  *
- * The kernel reports the children of processes that were taken, and wakes up who waits for
- * finder_births_fd: they are looked at some milliseconds later, when those that were started to
- * execute another program have done so. Where it does not, and for those whose parents are not
- * wanted: for two seconds after a scan that found a process to sample, scans come each 20 ms,
- * or more rarely so that they take at most 0.3 of the limit: who has started one may start others,
- * and these may be over soon.
+ * Scans. A scan looks at the processes that are new or have execed. /proc is read every five
+ * seconds; in between, new processes are found by the pids that the kernel has assigned since. For
+ * two seconds after a scan that found a process to sample, scans come every 20 ms, because more and
+ * short-lived ones may follow. These scans take at most 0.3 of the CPU time of finder_limit.
  *
- * /proc is read each five seconds; in between, new processes are found by the pids that the kernel
- * has handed out since. The rules are tried once for each program that a process runs, because they
- * are not cheap. A reused pid is recognised by the inode of /proc/PID, which reading /proc gives
- * for free. The kernel reports execs (execs.h); where it does not, each scan reads the CPU time of
- * every unwanted process, one short system call, and compares the executable of those that ran for
- * long enough to have started another program.
+ * Births. The kernel reports the children of taken processes through finder_births_fd. The finder
+ * looks at a child some milliseconds later, after most children have execed.
  *
- * The finder never reads a process's memory: the receiver of `take` opens and samples the process,
- * here or in another process, and reports the result.
+ * Rules. They are not cheap, so they are tried when a process is new or has execed. If none matches
+ * they are tried again with backoff, from 1 s to 10 min, because its user or cgroup may change.
+ *
+ * Execs. The kernel reports them (execs.h). If it does not, each scan reads the CPU time of every
+ * unwanted process, one short system call. It compares the executable of those that ran for long
+ * enough to have execed. A reused pid is recognised by the inode of /proc/PID.
+ *
+ * The finder samples nothing: the receiver of `take` opens and samples the process, here or in
+ * another process, and reports the result.
  *
  * Shape:   finder_new; finder_run when finder_next_ns is over; for each process that was taken
  *          finder_put_off or finder_ended; finder_free.
@@ -34,42 +35,42 @@
 #include "unwind/cpy.h"
 
 struct finder_settings {
-    /* Decides whether a process is sampled. Not called for pystrobe itself or for zombies. False
-     * with out->unknown: it is asked again within ten seconds. */
+    /* The rules: decides whether a process is sampled, and sets *out. Not called for this process,
+     * kernel threads or zombies. False with out->unknown: asked again within ten seconds. */
     bool (*choose)(void *choose_ctx, pid_t pid, const struct proc_stat *stat,
                    struct target_profile *out);
     void *choose_ctx;
     /* Hands over a process to sample. May call finder_put_off at once. */
     void (*take)(void *ctx, struct proc_id id, const struct target_profile *profile);
-    /* A process that was taken is gone. The finder has removed it already. */
+    /* A taken process has ended, has execed, or does not match changed rules. It is not taken any
+     * more; the receiver stops sampling it. */
     void (*lost)(void *ctx, struct proc_id id);
     void *ctx;        /* of take and lost */
     uint64_t scan_ns; /* time between two scans */
     pid_t only;       /* consider this process only; 0: all of /proc */
-    bool eager;       /* scan five times a second, and more often at first */
-    bool polls;       /* find execs by polling, not by the kernel's reports */
+    bool eager;       /* scan every 20 ms until a process is taken, then every 200 ms */
+    bool polls;       /* find execs and births by scans only, not by the kernel's reports */
 };
 
-/* Why a process that matches is not sampled: enum cpy_rc, and two more. */
+/* Why a process that matches is not sampled: the values of enum cpy_rc, and two more. */
 #define FINDER_ONE(name, label, text) +1
 enum {
-    FINDER_BUDGET = 0 CPY_OUTCOMES(FINDER_ONE), /* for what pystrobe may use: finder_refuse */
-    FINDER_OWNER, /* for what other processes of its owner do: finder_refuse_owner */
+    FINDER_BUDGET = 0 CPY_OUTCOMES(FINDER_ONE), /* finder_refuse: pystrobe's budget is used up */
+    FINDER_OWNER,                               /* finder_refuse_owner: its owner blocks readers */
     FINDER_REASONS
 };
 #undef FINDER_ONE
 
-/* The first four: processes now; the last three: counters. */
 struct finder_stats {
-    size_t known, foreign, waiting, taken;
-    size_t left_out[FINDER_REASONS]; /* of `waiting` and those that are tried again, by reason */
+    size_t known, foreign, waiting, taken; /* processes now; the last three: enum candidate_state */
+    size_t left_out[FINDER_REASONS]; /* processes now: not sampled for this reason, or not yet */
     bool notices;                    /* the kernel reports execs */
-    uint64_t whole;  /* scans that read all of /proc, because new pids were not known */
-    uint64_t looks;  /* times that the rules were tried */
-    uint64_t checks; /* executables compared, to find execs */
+    uint64_t whole;  /* number of scans that read all of /proc */
+    uint64_t looks;  /* number of times that the rules were tried */
+    uint64_t checks; /* number of marks read, to find execs (candidates.h) */
 };
 
-/* Most processes that are tracked; others are ignored. */
+/* Most processes that are tracked; further ones are ignored. */
 enum { FINDER_MAX = 65536 };
 
 struct finder;
@@ -78,64 +79,66 @@ struct finder;
 MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
 
 /*
- * Tries changed rules on all processes, in the next scans, which begin at once. For a process that
- * was taken `lost` is called, unless it still matches and `holds` returns true: it is sampled with
- * the same target profile. The ctx of `holds` is that of `take`.
+ * Applies changed rules, and sets settings.scan_ns to `scan_ns`. Scans begin at once. A taken
+ * process stays taken if it still matches and `holds` returns true, which means that the receiver
+ * already samples it with this target profile; otherwise `lost` is called. `holds` gets the ctx of
+ * `take`.
  */
 void finder_reconsider(struct finder *finder, uint64_t scan_ns,
                        bool (*holds)(void *ctx, struct proc_id id,
                                      const struct target_profile *profile));
 
-/* Makes scans rarer as far as they take more than `share` of a core, but up to five seconds apart,
- * or scan_ns if that is longer. 0: no limit. */
+/* Limits scans to the CPU time of `share` of a core (0.01: 1 %) by longer pauses, of at most five
+ * seconds or scan_ns, whichever is longer. 0: no limit. */
 void finder_limit(struct finder *finder, double share);
 
 /* Scans now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
 
-/* Does what is due: looks at processes whose start was heard of, scans. True: it has scanned. */
+/* Does the work that is due: looks at births, and scans. True: it has scanned. */
 bool finder_run(struct finder *finder, uint64_t now_ns);
 
 /*
- * Readable when a process that was taken has started another; -1: the kernel does not tell, or so
- * many were started that to look at them takes more than finder_limit leaves: scans find those.
+ * Lends a descriptor that is readable when a taken process has started another. -1: do not wait for
+ * one now, because the kernel reports none or the CPU time of finder_limit is used up; scans find
+ * the processes.
  */
 int finder_births_fd(const struct finder *finder, uint64_t now_ns);
 
-/* To be called once that is readable: notes those that were started. */
+/* Reads the births, once finder_births_fd is readable. */
 void finder_hear_births(struct finder *finder, uint64_t now_ns);
 
 /* When finder_run is due (monotonic); 0: at once. */
 uint64_t finder_next_ns(const struct finder *finder);
 
-/* A process that was taken cannot be sampled now: `take` is called again later, with backoff. With
- * CPY_NOMEM also soon after another process has ended, whose descriptors are free then. */
+/* Reports that a taken process cannot be sampled now. `take` is called again later, with backoff.
+ * After CPY_NOMEM also once another process has ended, because its descriptors are free then. */
 void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, const struct err *err,
                     uint64_t now_ns);
 
-/* The same because of what pystrobe may use; `err` says of what. Retried after a minute, then two,
- * and so on up to an hour. */
+/* The same because pystrobe's budget is used up; `err` says of what. `take` is called again after
+ * 1 min, then 2 min, and so on up to 64 min. */
 void finder_refuse(struct finder *finder, struct proc_id id, const struct err *err,
                    uint64_t now_ns);
 
-/* The same because processes of its owner (owner.h) block those that read them. Not logged. */
+/* The same because processes of its owner (owner.h) block their readers. Not logged. */
 void finder_refuse_owner(struct finder *finder, struct proc_id id, uint64_t now_ns);
 
-/* The metric label of a reason, e.g. "nomem", "budget". Never NULL. */
+/* The metric label of a reason (index into left_out), e.g. "nomem", "budget". Never NULL. */
 const char *finder_reason_label(size_t reason);
 
 /*
- * A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
- * taken again. True: for the first time, whatever programs it has run.
+ * Reports that a taken process is sampled now, and resets its backoff. True: this is the first time
+ * for the process, whatever programs it has run before.
  */
 bool finder_began(struct finder *finder, struct proc_id id);
 
-/* A process that was taken has ended, as its receiver reports. */
+/* Reports that a taken process has ended. */
 void finder_ended(struct finder *finder, struct proc_id id);
 
 void finder_stats(const struct finder *finder, struct finder_stats *out);
 
-/* Frees it, without calling `lost`. NULL is fine. */
+/* Frees the finder, without calling `lost`. NULL is fine. */
 void finder_free(struct finder *finder);
 
 #endif

@@ -12,36 +12,37 @@
 
 #include "base/err.h"
 
-enum { LABELS_MAX = 24, LABELS_TEXT_MAX = 3072, LABEL_VALUE_MAX = 512 };
+enum { LABELS_MAX = 24, LABELS_TEXT_MAX = 3072, LABEL_VALUE_MAX = 512 }; /* labels; bytes; bytes */
 
 struct labels {
-    size_t count, size;         /* labels; bytes of text */
+    size_t count, size;         /* labels; bytes of `text` */
     char text[LABELS_TEXT_MAX]; /* NAME, 0, VALUE, 0 ... */
 };
 
 /*
  * Adds a label, unless there is one of that name already, there is no room, or the value is
- * empty. The value may come from anywhere: what is no printable UTF-8 is written as \x1b, and
- * it is cut at LABEL_VALUE_MAX.
+ * empty. The value may hold any bytes: labels_clean escapes them, and cuts them to less than
+ * LABEL_VALUE_MAX. The name is not checked.
  */
 void labels_put(struct labels *labels, const char *name, const char *value);
 
 /* The value of a label; NULL: there is none of that name. */
 const char *labels_get(const struct labels *labels, const char *name);
 
-/* Goes through them: `*at` is 0 at first. False: that was the last. */
+/* Lends the next label; the caller sets *at to 0 before the first call. False: there is none. */
 MUST_CHECK bool labels_next(const struct labels *labels, size_t *at, const char **name,
                             const char **value);
 
 MUST_CHECK bool labels_equal(const struct labels *a, const struct labels *b);
 
-/* True if they are such as labels_put makes: they may come from another process. */
+/* Checks a struct that came from another process: true if `size`, `count` and `text` agree. */
 MUST_CHECK bool labels_are_good(const struct labels *labels);
 
-/* Writes foreign text so that it is printable UTF-8 of less than `size` bytes. */
+/* Writes any text as printable UTF-8 of less than `size` bytes; other bytes become \x1b and so on.
+ * Without memory *out is "". */
 void labels_clean(const char *text, char *out, size_t size);
 
-/* The names of the labels that are found by themselves; ends with NULL. */
+/* The names of the labels that the agent can detect; ends with NULL. */
 extern const char *const labels_found[];
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lineage.h - what a process below `pystrobe exec` is called: as the program is that it comes from.
+ * lineage.h - the service name of a process below `pystrobe exec`: that of the Python program which
+ * started it.
  *
- * Threads: one, as the facts are.
+ * Threads: one.
  */
 #ifndef AGENT_DISCOVER_LINEAGE_H
 #define AGENT_DISCOVER_LINEAGE_H
@@ -10,12 +11,11 @@
 #include "agent/discover/proc_info.h"
 
 /*
- * Writes the name of what the topmost Python below `root` runs, of those that the process has above
- * it, or is. Where there is none it may be a program that has a Python built in, with the name of
- * its own. `facts` are of another process afterwards.
+ * Writes a process's service name. Of the process and its ancestors below `root`, the topmost that
+ * runs Python gives the name. If none runs Python, the process keeps the name of its own program,
+ * which may embed Python. Afterwards `info` may be of an ancestor.
  *
- * Gives: false: it is a shell or the like, which will run another program or start one; or it is
- *        just becoming another program.
+ * Gives: false: it has no name now, because it is a shell or another launcher, or execs just now.
  */
 MUST_CHECK bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size_t size);
 

@@ -14,18 +14,20 @@ struct matcher;
 MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
 void matcher_free(struct matcher *matcher);
 
-/* From now on what may block is read by this reader, which the caller keeps. A process that blocks
- * it fits no target. NULL: it is read here. */
+/* Makes later calls read files that may block through `reader`, which is borrowed. NULL, as at
+ * first: in this process. A process that blocks the reader matches no target. */
 void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader);
 
-/* The first target all of whose conditions a process fulfils. False: none, or out->unknown. */
+/* Finds the first target with all conditions true for a process, and sets *out by it. False: there
+ * is none, the process has set PYSTROBE_DISABLE, or, with out->unknown, it could not be read. */
 MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid,
                                struct target_profile *out);
 
-/* Appends why no section is for the process: of each, the first condition that keeps it off. */
+/* Appends why no target matches the process: for each of the first eight, its first condition that
+ * is false. */
 void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out);
 
-/* The engine's name for a way to split. */
+/* Converts the setting `split` to the enum of target_profile.h. */
 enum service_split match_split(enum conf_split split);
 
 #endif

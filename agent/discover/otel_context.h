@@ -2,7 +2,7 @@
 /*
  * otel_context.h - the resource that an OpenTelemetry SDK publishes in its process's memory.
  *
- * Needs:   ptrace access to the process. Reading may hang, as all reading of its memory.
+ * Needs:   ptrace access to the process. As every read of a process's memory, it may block.
  * Source:  OpenTelemetry's OTEP 4719, "Process Context", version 2.
  */
 #ifndef AGENT_DISCOVER_OTEL_CONTEXT_H
@@ -14,16 +14,18 @@
 
 #include "base/err.h"
 
+/* Bytes of a payload; of an attribute's name and value, with the final 0 byte. Longer ones are
+ * ignored. */
 enum { OTEL_CONTEXT_MAX = 64 << 10, OTEL_NAME_MAX = 128, OTEL_VALUE_MAX = 1024 };
 
-/* Takes one attribute whose value is a string. Both are the process's own to choose. */
+/* Takes one attribute with a string value. Both strings are untrusted, and lent for the call. */
 typedef void otel_attribute(void *ctx, const char *name, const char *value);
 
-/* Calls `each` for the attributes that a process publishes. False: it publishes none, or it cannot
- * be read now. */
+/* Calls `each` for the string attributes that a process publishes. False: it publishes none, or
+ * they could not be read completely. */
 MUST_CHECK bool otel_context_read(pid_t pid, otel_attribute *each, void *ctx);
 
-/* The same for the payload alone: a Resource, or a message that has one as its field 1. */
+/* The same for a payload in memory: protobuf of a Resource, or of a message with one as field 1. */
 MUST_CHECK bool otel_context_decode(const void *payload, size_t size, otel_attribute *each,
                                     void *ctx);
 

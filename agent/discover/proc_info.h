@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc_info.h - what /proc says of one process; each item is read when it is first asked for.
+ * proc_info.h - command line, environment, user, cgroup and program of one process, mostly from
+ * /proc. Each item is read when it is first asked for, and then kept.
  *
- * Only command line, environment and the like; of its memory no more than those two, where a title
- * has overwritten what the kernel shows of them. A process can choose all of it but
- * its user, executable and cgroup; container and pod, too, if only its mounts tell them.
+ * A process may have overwritten its command line and environment by a title. These two are then
+ * read from the memory of its Python.
  *
+ * Trust:   a process can fake all items except its user, executable and cgroup. It can fake its
+ *          container and pod if these are found by its mounts.
  * Shape:   proc_info_new once, proc_info_begin for each process, the getters, proc_info_free.
  */
 #ifndef AGENT_DISCOVER_PROC_INFO_H
@@ -16,56 +18,56 @@
 #include "agent/proc/cmdline.h"
 #include "agent/proc/proc.h"
 
-/* bytes of an environment that are read at most */
+/* Most bytes of an environment that are read. */
 enum { PROC_INFO_ENVIRONMENT_MAX = PROC_READER_FILE_MAX };
 
 struct proc_info;
 
-/* Gives: a reader, ended with proc_info_free; NULL: out of memory. */
+/* Gives: a struct for one process at a time, ended with proc_info_free; NULL: out of memory. */
 MUST_CHECK struct proc_info *proc_info_new(void);
 void proc_info_free(struct proc_info *info);
 
-/* From now on what may block is read by this reader, which the caller keeps; NULL: here. */
+/* Makes the getters read files that may block through `reader`, which is borrowed. NULL, as at
+ * first: in this process. */
 void proc_info_use_reader(struct proc_info *info, struct proc_reader *reader);
 
-/* When one is named, this process and those above it are not looked at, and a part that has no
- * Python above it has no name: whoever names it knows one. 0: all are. */
+/* Sets an ancestor at which proc_info_program stops: neither it nor its own ancestors give a name.
+ * A part without a Python ancestor below it then stays without a name. 0, as at first: none. */
 void proc_info_stop_at(struct proc_info *info, pid_t pid);
 
-/* Drops what was read of the process before; from now on the getters are about this one. */
+/* Starts with another process: drops all items that were read before. */
 void proc_info_begin(struct proc_info *info, pid_t pid);
 
-/* True if something that was asked for is not known, because reading it blocks: it was given as if
- * there were none. */
+/* True if an item was not read because the read blocks; its getter gave "" or no value instead. */
 MUST_CHECK bool proc_info_is_unknown(const struct proc_info *info);
 
-/* It depends on something else that is not known. */
+/* Makes proc_info_is_unknown true: the caller could not read something else about the process. */
 void proc_info_set_unknown(struct proc_info *info);
 
 pid_t proc_info_pid(const struct proc_info *info);
 
-/* All that follow lend their text until proc_info_begin; "" where it cannot be read. */
-const char *proc_info_exe(struct proc_info *info);
+/* The following functions lend their text until proc_info_begin; "": it cannot be read. */
+const char *proc_info_exe(struct proc_info *info);             /* path */
 const char *proc_info_command_line(struct proc_info *info);    /* arguments joined by blanks */
-const struct cgroup *proc_info_cgroup(struct proc_info *info); /* and container, pod by mounts */
+const struct cgroup *proc_info_cgroup(struct proc_info *info); /* container, pod also by mounts */
 
 /*
- * What the process runs, as cmdline.h has it. Of a tool that does not say in its arguments what it
- * runs, that is its environment's word, or the folder that it runs in, if that says something
- * ("/", "/app" and a home do not). A part is called as the nearest Python above it; what remains of
- * kind CMDLINE_PART has none. Lends until proc_info_begin.
+ * The program that the process runs, in the struct of cmdline.h. If it is a tool and its arguments
+ * do not name the application, an environment variable does, or the working directory (but not "/",
+ * "/app" or a home). A part gets the name of its nearest Python ancestor. If there is none it stays
+ * CMDLINE_PART. Lends until proc_info_begin.
  *
- * Cost: of a part, two or three more reads for each process above it, up to that Python.
+ * Cost: for a part, two or three more reads for each ancestor up to that Python.
  */
 const struct cmdline_program *proc_info_program(struct proc_info *info);
 
-/* False: it is gone. */
+/* The real user. False: the process is gone, or cannot be read. */
 MUST_CHECK bool proc_info_user(struct proc_info *info, uid_t *out);
 
 /* True if the real user has that name. */
 MUST_CHECK bool proc_info_user_is(struct proc_info *info, const char *name);
 
-/* The name of the real user, its number if it has none or that is not known; "" if it is gone. */
+/* The name of the real user; its number if the name cannot be found; "" if the user cannot be. */
 const char *proc_info_user_name(struct proc_info *info);
 
 /* The value of a variable in its initial environment; NULL: not set. */

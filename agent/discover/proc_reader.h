@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc_reader.h - reads in a child process what may not return: command lines and environments,
- * for which the kernel waits for the process's mmap_lock; mounts, for which it may wait for a disk;
- * what a Python keeps in its memory, which may be mapped from such a file; and names of users, for
- * which a directory server is asked.
+ * proc_reader.h - reads data of processes that may block the reader, in a child with a deadline:
  *
- * The caller waits up to a deadline. A child that is blocked then is killed, and the next read
- * starts another. The processes of an owner (owner.h) who has blocked several are read ever more
- * rarely, and not at all while children that they block cannot be killed.
+ *   command line, environment   the kernel waits for the process's mmap_lock
+ *   mounts                      the kernel may wait for a disk
+ *   memory of a Python          may be mapped from a file on a disk that hangs
+ *   names of users              a directory server may not answer
+ *
+ * A child that is blocked at the deadline is killed, and the next read starts another. An owner
+ * (owner.h) whose processes have blocked several reads gets growing pauses (blamed_owners.h). No
+ * process of it is read while several killed children are still blocked by its processes.
  *
  * Shape:   proc_reader_new; proc_reader_file and the others; proc_reader_free. In the child:
  *          proc_reader_serve.
@@ -29,55 +31,57 @@
 
 enum proc_reader_rc {
     PROC_READER_OK,
-    PROC_READER_FAILED,  /* it cannot be read, or there is none */
-    PROC_READER_UNKNOWN, /* no answer in time, or not asked because of earlier ones */
+    PROC_READER_FAILED,  /* it cannot be read, or does not exist */
+    PROC_READER_UNKNOWN, /* no answer in time, no child, or not asked during a pause */
 };
 
 enum proc_reader_file {
     PROC_READER_CMDLINE,
     PROC_READER_ENVIRON,
     PROC_READER_MOUNTINFO,
-    /* What a Python keeps of the first two (cpy_read_arguments), whatever title it has given
-     * itself: the arguments, an empty one, the environment. Costs some milliseconds; of 256
-     * processes at once, and of two a second from then on: what is beyond is unknown, and may be
-     * asked for again. */
+    /* Arguments and environment from a Python's own memory (cpy_read_arguments), which no title
+     * overwrites: the arguments, an empty string, the environment. Costs some milliseconds. At most
+     * 256 at once and 2 a second on average; beyond that PROC_READER_UNKNOWN: ask again later. */
     PROC_READER_PYTHON,
 };
 
+/* Bytes: the most of a file; the most of a user's name, with the final 0 byte. */
 enum { PROC_READER_FILE_MAX = 256 << 10, PROC_READER_USER_MAX = 256 };
 
 struct proc_reader;
 
-/* Its child is `program` (CHILD_PROCESS_SELF, or a test) with the arguments "reader" and our pid,
- * started at the first read. Gives: a reader, ended with proc_reader_free; NULL: out of memory. */
+/* The child is `program` (CHILD_PROCESS_SELF, or a test's), borrowed, with the arguments "reader"
+ * and our pid. The first read starts it.
+ * Gives: a reader, ended with proc_reader_free; NULL: out of memory. */
 MUST_CHECK struct proc_reader *proc_reader_new(const char *program);
 void proc_reader_free(struct proc_reader *reader);
 
 /*
- * All that follow: `reader` may be NULL, then it is read here, without a deadline.
+ * For the next three functions `reader` may be NULL: they then read in this process, without a
+ * deadline.
  *
- * Cost: a message to the child and back, 20 us; up to 0.1 s if the process blocks it, up to 1 s if
- * a directory server does.
+ * Cost: a message to the child and back, 20 us. Waits about 0.1 s if the process blocks the child,
+ *       1 s if a directory server does, and up to 5 s if the child gets no CPU time.
  */
 
-/* Reads up to size - 1 bytes and puts a 0 behind; *out_size is 0 if it fails. */
+/* Reads up to size - 1 bytes and appends a 0 byte; on failure `out` is "" and *out_size is 0. */
 MUST_CHECK enum proc_reader_rc proc_reader_file(struct proc_reader *reader, pid_t pid,
                                                 enum proc_reader_file file, char *out, size_t size,
                                                 size_t *out_size);
 
-/* The name of a user. */
+/* Finds the name of a user. */
 MUST_CHECK enum proc_reader_rc proc_reader_user_name(struct proc_reader *reader, uid_t uid,
                                                      char out[PROC_READER_USER_MAX]);
 
-/* The number of a user of that name. */
+/* Finds the number of the user with that name. */
 MUST_CHECK enum proc_reader_rc proc_reader_user_id(struct proc_reader *reader, const char *name,
                                                    uid_t *out);
 
-/* Calls `each` for at most 64 processes whose last read has blocked and that still run. */
+/* Calls `each` for the running processes that blocked their last read; at most 64 are kept. */
 void proc_reader_each_blocker(struct proc_reader *reader, void (*each)(void *ctx, pid_t pid),
                               void *ctx);
 
-/* Answers reads that come on the channel of a child process until it is closed. */
+/* In the child: answers requests on CHILD_PROCESS_CHANNEL_FD until the channel is closed. */
 void proc_reader_serve(void);
 
 #endif

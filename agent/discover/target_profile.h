@@ -10,23 +10,23 @@
 #include "agent/discover/labels.h"
 #include "agent/discover/sample_options.h"
 
-/* By what the samples of one service are split. */
+/* Label that splits the samples of one service: none, the process, or the thread. */
 enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 
 struct target_profile {
     char service[256];
-    char named_by[96]; /* why it is called so, for people */
+    char named_by[96]; /* source of the name, for users */
     struct labels labels;
-    uint32_t auto_labels; /* bit set: indices into labels_found of labels.h */
-    bool otel_name;       /* a service.name that the process publishes replaces `service`, */
-    bool declared;        /* unless its environment says how it is called */
-    double rate_hz;
+    uint32_t auto_labels; /* labels to detect: bit N is labels_found[N] of labels.h */
+    bool otel_name;       /* service.name of otel_context.h replaces `service`, unless `declared` */
+    bool declared;        /* `service` is declared by the process's environment */
+    double rate_hz;       /* samples per second */
     enum service_split split;
     size_t max_split; /* most processes or threads that a profile splits; 0: no limit */
     struct sample_options options;
-    uint64_t owner;  /* whose it is: see owner.h; 0: not known */
-    bool from_birth; /* all CPU time that it has used counts, not just what it uses from now on */
-    bool unknown;    /* what decides could not be read: no answer in time */
+    uint64_t owner;  /* owner_hash of owner.h; 0: not known */
+    bool from_birth; /* count all CPU time since the process's start, not only from now on */
+    bool unknown;    /* the rules could not be decided, because a read did not answer in time */
 };
 
 #endif
