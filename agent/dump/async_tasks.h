@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * async_tasks.h - the asyncio tasks of a process as a graph: who awaits whom.
+ * async_tasks.h - the asyncio tasks of a process as a graph: which task awaits which.
  *
  * Shape: async_tasks_init, async_tasks_take, then read; async_tasks_finish.
  */
@@ -12,47 +12,50 @@
 
 enum { ASYNC_NONE = -1 };
 
+/* A coroutine of a task. */
 struct async_frame {
-    const char *func, *file;
-    int32_t line, first_line; /* line 0: not known */
+    const char *func, *file;  /* borrowed from the arena */
+    int32_t line, first_line; /* of the call, 0: not known; of the function */
 };
 
-/* All borrowed from the arena. */
+/* All pointers are borrowed from the arena. */
 struct async_task {
-    cpy_addr id, state;
-    pid_t tid;               /* 0: its thread has ended */
+    cpy_addr id, state;      /* as struct cpy_task has them */
+    pid_t tid;               /* its thread; 0: it has ended, or is not known */
     const char *thread_name; /* NULL: not known */
-    const char *name;
-    bool running, cut;
-    uint32_t depth, awaited_by_count, awaits_count;
-    struct async_frame *frames; /* [0] is the innermost */
-    cpy_addr *awaited_by;       /* ids */
-    uint32_t *waiters;          /* the same as indices of tasks, as far as they are known ... */
+    const char *name;        /* NULL: not known */
+    bool running, cut;       /* as struct cpy_task has them */
+    uint32_t depth, awaited_by_count, awaits_count; /* sizes of the next arrays */
+    struct async_frame *frames;                     /* [0] is the innermost */
+    cpy_addr *awaited_by; /* ids of the tasks that await it */
+    uint32_t *waiters;    /* the same tasks as indices, without those that were not read */
     uint32_t waiter_count;
-    uint32_t *awaits; /* ... and the other way round */
+    uint32_t *awaits; /* indices of the tasks that it awaits: those that have it in `waiters` */
 };
 
 struct async_thread {
-    cpy_addr state;
+    cpy_addr state; /* cpy_thread.state */
     pid_t tid;
     const char *name; /* borrowed from the arena; NULL: not known */
 };
 
 struct async_tasks {
-    struct arena arena;
+    struct arena arena;       /* owned */
     struct async_task *tasks; /* owned; in the order of the target's lists */
-    uint32_t *by_id;          /* owned: indices of tasks */
-    size_t count, capacity;
+    uint32_t *by_id;          /* owned: indices of tasks, sorted by id */
+    size_t count, capacity;   /* of tasks */
     struct async_thread *threads; /* owned */
     size_t thread_count, thread_capacity;
-    uint64_t torn; /* tasks that did not hold still */
-    bool nomem;
+    uint64_t torn; /* tasks that changed while they were read, and are missing */
+    bool nomem;    /* out of memory; async_tasks_take returns CPY_NOMEM */
 };
 
 void async_tasks_init(struct async_tasks *tasks);
+
+/* Frees the tasks. After a failure, too, the struct needs async_tasks_init before its next use. */
 void async_tasks_finish(struct async_tasks *tasks);
 
-/* Reads the tasks of a target. Errors: as cpy_tasks. */
+/* Reads the tasks and threads of a target. Errors: as cpy_tasks and cpy_sample. */
 MUST_CHECK enum cpy_rc async_tasks_take(struct async_tasks *tasks, struct cpy_target *target);
 
 #endif

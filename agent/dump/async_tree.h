@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * async_tree.h - asyncio tasks as text for people.
+ * async_tree.h - writes asyncio tasks as a tree of text lines.
  *
- * A task is written out once: where it is met again, a line says so.
+ * A task with several parents is written in full once; later lines refer to it.
  */
 #ifndef AGENT_DUMP_ASYNC_TREE_H
 #define AGENT_DUMP_ASYNC_TREE_H
@@ -10,10 +10,10 @@
 #include "agent/dump/async_tasks.h"
 #include "base/buf.h"
 
-/* All tasks, awaiters above what they await. False: out of memory. */
+/* Appends all tasks; each one's children are the tasks that it awaits. False: out of memory. */
 MUST_CHECK bool async_tree_all(struct buf *out, const struct async_tasks *tasks);
 
-/* The running tasks, each continued through those that await it. False: out of memory. */
+/* Appends the running tasks; children are the tasks that await them. False: out of memory. */
 MUST_CHECK bool async_tree_running(struct buf *out, const struct async_tasks *tasks);
 
 #endif

@@ -3,7 +3,7 @@
  * Folder agent/dump: knows one snapshot of a process, its tasks and source lines, as text or JSON.
  * Does not know profiles, intervals and services.
  *
- * dump.h - what `pystrobe dump` found, and the two ways in which it is shown.
+ * dump.h - writes the threads of one snapshot as text or as JSON, for `pystrobe dump`.
  */
 #ifndef AGENT_DUMP_DUMP_H
 #define AGENT_DUMP_DUMP_H
@@ -15,24 +15,24 @@
 /* All borrowed. */
 struct dump {
     pid_t pid;
-    const char *command; /* its command line; NULL: no head at all */
+    const char *command; /* its command line; NULL: the text has no head with process and Python */
     const char *python;  /* its version */
     bool free_threaded;
-    const char *warning; /* NULL: none */
-    int64_t taken_unix_ns;
+    const char *warning;   /* NULL: none */
+    int64_t taken_unix_ns; /* UTC, since 1970 */
     const struct cpy_thread *threads; /* those of one interpreter stand together */
     size_t thread_count;
 
-    /* How it is to be shown. */
-    uint32_t frames;       /* enum cpy_frame_option: what was asked for */
-    bool each_thread;      /* text only: no thread is moved or shares a stack with others */
+    /* Options of the output. */
+    uint32_t frames;       /* bits of enum cpy_frame_option that were requested */
+    bool each_thread;      /* text only: keep the order of threads, and write each one's stack */
     bool colour;           /* text only */
     struct source *source; /* text only; NULL: no source lines */
 };
 
 /*
- * Appends a text for people: like a traceback, but the most recent call first. The main thread is
- * first, and threads that have the same stack and do the same share one, unless `each_thread`.
+ * Appends text: like tracebacks, but the most recent call first. Unless `each_thread`, the main
+ * thread comes first, and threads with the same stack and the same state share one.
  *
  * Cost: compares each thread with those before it; memory for the text only.
  */

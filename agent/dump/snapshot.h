@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot.h - copies what cpy_sample lends, so that it can be shown after the sample.
+ * snapshot.h - copies the threads that cpy_sample lends, so that they can be used after the sample.
  *
  * Shape: snapshot_init, cpy_sample(target, snapshot_add, &snapshot), check `failed`,
  *        snapshot_reset before another sample, snapshot_finish.
@@ -16,7 +16,7 @@ enum { SNAPSHOT_BYTES_MAX = 256 << 20 }; /* of the arena */
 
 /*
  * Cache: copies of code objects
- * Key:   id of the decoded code object, which is given once
+ * Key:   cpy_code.id, which is unique within a target
  * Ends:  with the snapshot
  * Test:  tests/unit/dump/test_snapshot.c: keeps_a_code_object_once
  */
@@ -31,14 +31,14 @@ struct snapshot {
 
 void snapshot_init(struct snapshot *snapshot);
 
-/* Frees what it holds, and empties it. NULL is fine. */
+/* Frees all memory; the snapshot is empty then, and can be used again. NULL is fine. */
 void snapshot_finish(struct snapshot *snapshot);
 
-/* Forgets all threads. */
+/* Drops all threads and copies, and keeps the memory. */
 void snapshot_reset(struct snapshot *snapshot);
 
-/* Copies a thread into the snapshot `ctx`; for cpy_sample. All threads must be of one target: ids
- * of code objects are unique within one only. */
+/* Callback for cpy_sample: copies a thread into the snapshot `ctx`. All threads must be of one
+ * target. Sets `failed` without memory, and then copies no more until snapshot_reset. */
 void snapshot_add(void *ctx, const struct cpy_thread *thread);
 
 #endif

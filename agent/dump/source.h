@@ -3,10 +3,10 @@
  * source.h - gives lines of the target's source files.
  *
  * Shape:  source_open, source_line..., source_close.
- * Trust:  the target says which file and line, so it may name anything; source_reader.h decides
- *         what is opened.
- * Beware: a file may be newer than the code that runs. One that was changed after the process was
- *         started has no lines here, but a forked process may run code older than itself.
+ * Trust:  the target names file and line, so it may name any file; source_reader.h decides which
+ *         ones are opened.
+ * Beware: a file may be newer than the code that runs. A file that was changed after `started_ns`
+ *         of source_open gives no lines. But a forked process may run code older than itself.
  */
 #ifndef AGENT_DUMP_SOURCE_H
 #define AGENT_DUMP_SOURCE_H
@@ -24,7 +24,7 @@ enum {
     SOURCE_BYTES_MAX = 128 << 20 /* bytes of all of them */
 };
 
-/* A line without its end. Tabs and form feeds are blanks; no other byte is touched. */
+/* A line without its line end. Tabs and form feeds are replaced by blanks; no other byte is. */
 struct source_line {
     const char *text; /* borrowed; no NUL follows */
     size_t size;
@@ -39,8 +39,8 @@ struct source_line {
 struct source;
 
 /*
- * Takes over `reader`, on failure too. A file that was changed after `started_ns` (UTC) has no
- * lines; INT64_MAX: each has.
+ * Takes over `reader`, on failure too. `started_ns`: start of the process, UTC; INT64_MAX: also
+ * files that were changed later give lines.
  *
  * Gives: the source, ended with source_close; NULL: out of memory, or `reader` is NULL.
  */
@@ -56,12 +56,12 @@ void source_explain(const struct source *source);
  * Finds line `number` (1 is the first) of `file`, as a code object names it.
  *
  * Lends: *out, until source_close.
- * Gives: false if it is not there; "<string>" and the like have no lines.
+ * Gives: false if there is no such line, or the file gives none, as "<string>" and the like.
  */
 MUST_CHECK bool source_line(struct source *source, const char *file, int32_t number,
                             struct source_line *out);
 
-/* True if source_line found none in `file` because it was changed after the process was started. */
+/* True if source_line has failed for `file` because it was changed after `started_ns`. */
 MUST_CHECK bool source_is_newer(const struct source *source, const char *file);
 
 #endif

@@ -4,8 +4,9 @@
  * have without us.
  *
  * Shape:   launch_prepare once; launch_start in the process that will be the command's parent;
- *          launch_result in the process that waits for the outcome.
- * Threads: before any is started.
+ *          launch_result in the process that called launch_prepare. If they are two, that one first
+ *          closes report[1].
+ * Threads: the process must have only one.
  */
 #ifndef AGENT_EXEC_LAUNCH_H
 #define AGENT_EXEC_LAUNCH_H
@@ -18,40 +19,42 @@
 
 /* Process group and session of the command. */
 enum launch_process_group {
-    LAUNCH_SHARED,  /* in our group: we lead no session, and are one job of a shell */
-    LAUNCH_GROUP,   /* in its own group, foreground if ours was: we lead a session with terminal */
-    LAUNCH_SESSION, /* in its own session: we lead one without a terminal */
+    LAUNCH_SHARED,  /* in our group, because we lead no session: we are one job of a shell */
+    LAUNCH_GROUP,   /* in its own group, because we lead a session with a terminal; it is in the
+                       foreground if we were */
+    LAUNCH_SESSION, /* in its own session, because we lead one without a terminal */
 };
 
 struct launch {
     char **command;            /* borrowed */
-    sigset_t mask;             /* of signals, for the command: as it was */
-    struct sigaction on_child; /* SIGCHLD, for the command: as it was */
+    sigset_t mask;             /* signal mask before launch_prepare; the command gets it back */
+    struct sigaction on_child; /* action of SIGCHLD before; the command gets it back */
     enum launch_process_group process_group;
-    int terminal;      /* owned: whose foreground group we are; -1: none */
-    pid_t exec_parent; /* who has called launch_prepare */
-    int report[2];     /* owned: pipe, for launch_result */
+    int terminal;      /* owned: the terminal, if our group is in its foreground; -1: it is not */
+    pid_t exec_parent; /* the process that called launch_prepare */
+    int report[2];     /* owned: pipe from the command's process to launch_result */
 };
 
 /*
- * Saves what the command gets back, blocks all signals that can be forwarded, and makes this
- * process the parent of orphans. False: `err` says why not.
+ * Saves the signal settings for the command, blocks all signals that can be forwarded, and makes
+ * this process the parent of orphans. False: `err` says why not.
  */
 MUST_CHECK bool launch_prepare(struct launch *launch, char **command, struct err *err);
 
-/* Starts the command as a child of this process. Gives its pid; -1: launch_result says why. */
+/* Forks the command's process. Gives its pid; -1: launch_result says why. Whether the command could
+ * be executed is known by launch_result only. */
 pid_t launch_start(struct launch *launch);
 
 /*
- * Waits until the command runs.
+ * Waits until the command is executed or has failed.
  *
- * Gives:  EXIT_OK, or the exit status for a command that does not run, and `err` says why.
- *         *out_pid: its process, still to be reaped in either case; 0: none.
+ * Gives:  EXIT_OK; or EXIT_NOT_FOUND, EXIT_CANNOT_RUN or EXIT_NOT_STARTED, and `err` says why.
+ *         *out_pid: its process, which its parent must reap in either case; 0: none.
  */
 MUST_CHECK int launch_result(struct launch *launch, pid_t *out_pid, struct err *err);
 
-/* Releases what belongs to the command: closes input, output and other descriptors, and changes to
- * / so that no mount is held. Keeps stderr, for the log. */
+/* Releases resources that only the command needs: replaces stdin and stdout by /dev/null, closes
+ * all descriptors above stderr, and changes to "/". Keeps stderr, for the log. */
 void launch_let_go(void);
 
 #endif

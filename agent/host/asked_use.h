@@ -14,13 +14,13 @@
 
 #include "base/err.h"
 
-/* Adds the CPU time of the calling thread since its last call, or since it was started. */
+/* Adds the CPU time of the calling thread since its last call of this, or since its start. */
 void asked_use_count_thread(void);
 
 /* Sum of what asked_use_count_thread has added. */
 uint64_t asked_use_cpu_ns(void);
 
-/* Adds to the bytes of memory in use. False: they would be more than `max`, nothing is added. */
+/* Adds `bytes` to the memory in use. False: the sum would exceed `max`; nothing is added. */
 MUST_CHECK bool asked_use_take_memory(size_t bytes, size_t max);
 
 /* Subtracts bytes that were added. */

@@ -7,13 +7,13 @@
 
 #include "base/time_units.h"
 
-/* CLOCK_MONOTONIC, which is never set back: for all that is measured or waited for. */
+/* CLOCK_MONOTONIC, which is never set back: for durations and deadlines. */
 uint64_t clock_mono_ns(void);
 
-/* CLOCK_REALTIME, since 1970: for what a profile or a log says. */
+/* CLOCK_REALTIME, since 1970: for times in profiles and logs. */
 int64_t clock_utc_ns(void);
 
-/* CLOCK_REALTIME at a moment of CLOCK_MONOTONIC, unless it was set since. */
+/* Converts a time of CLOCK_MONOTONIC to CLOCK_REALTIME, by the difference of the two now. */
 int64_t clock_utc_at(uint64_t mono_ns);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * escape.h - writes foreign text so that it can neither drive a terminal nor mislead a reader.
+ * escape.h - escapes untrusted text, so that it can neither control a terminal nor mislead a
+ * reader.
  *
- * Names of functions, threads and files, command lines and source lines come from the
- * process that is looked at, which may be hostile. What a terminal would obey (C0, DEL,
- * C1), what turns text around or hides in it (bidirectional marks, line separators) and
- * bytes that are no UTF-8 are shown as \x1b and \u202e are written in Python.
+ * Names of functions, threads and files, command lines and source lines come from the sampled
+ * process, which may be hostile. These are written as escapes in Python's form, such as \x1b or
+ * \u202e: control characters (C0, DEL, C1), bidirectional marks, line separators, U+FEFF, and bytes
+ * that are not UTF-8.
  */
 #ifndef AGENT_HOST_ESCAPE_H
 #define AGENT_HOST_ESCAPE_H
@@ -14,27 +15,28 @@
 
 #include "base/buf.h"
 
-/* A character as it is shown: itself, or an escape. */
+/* One character of the output: the character itself, or its escape. */
 struct escape_char {
-    char text[12];
-    size_t size;  /* bytes of it */
-    size_t width; /* columns: 0 for one that joins the character before it */
-    size_t taken; /* bytes of the text that it stands for */
+    char text[12]; /* no 0 byte follows */
+    size_t size;   /* bytes of `text` */
+    size_t width;  /* columns: 0 for one that joins the character before it */
+    size_t taken;  /* bytes of the input that it stands for */
 };
 
-/* The first character of a text that is not empty. */
+/* Escapes the first character of a text with `size` bytes; `size` is not 0. */
 struct escape_char escape_next(const char *text, size_t size);
 
-/* Appends `size` bytes of text. */
+/* Appends `size` bytes of text, escaped. */
 void escape_add(struct buf *out, const char *text, size_t size);
 
 /* The same for a string. */
 void escape_add_str(struct buf *out, const char *text);
 
-/* Appends `before`, such as `, "name": `, and the text as a JSON string; null for NULL. */
+/* Appends `before`, such as `, "name": `, and the escaped text as a JSON string: null for NULL, ""
+ * for more than 64 KiB. */
 void escape_json(struct buf *out, const char *before, const char *text);
 
-/* How many columns of a terminal the text takes, written like that. */
+/* Number of terminal columns of the text, escaped. */
 size_t escape_width(const char *text, size_t size);
 
 #endif

@@ -6,14 +6,14 @@
 
 enum {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 64,
-    EXIT_UNAVAILABLE = 69, /* no such process, or no Python in it */
-    EXIT_NO_PERMISSION = 77,
-    EXIT_CONFIG = 78,
-    EXIT_NOT_STARTED = 125, /* of exec: no process for the command */
-    EXIT_CANNOT_RUN = 126,
-    EXIT_NOT_FOUND = 127
+    EXIT_FAILED = 1,         /* any other failure, such as out of memory */
+    EXIT_USAGE = 64,         /* the command line is wrong */
+    EXIT_UNAVAILABLE = 69,   /* no such process, or no Python in it, or it cannot be read now */
+    EXIT_NO_PERMISSION = 77, /* of the kernel, to read the process */
+    EXIT_CONFIG = 78,        /* the settings are wrong */
+    EXIT_NOT_STARTED = 125,  /* pystrobe exec could not make a process for the command */
+    EXIT_CANNOT_RUN = 126,   /* the command was found, but cannot be executed */
+    EXIT_NOT_FOUND = 127     /* the command was not found */
 };
 
 #endif

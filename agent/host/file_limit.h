@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_limit.h - how many file descriptors this process may have, and has room for. */
+/* file_limit.h - limit of this process's file descriptors, and how many are in use. */
 #ifndef AGENT_HOST_FILE_LIMIT_H
 #define AGENT_HOST_FILE_LIMIT_H
 
 #include <stddef.h>
 
-/* Raises the soft limit to the hard one: a shell's usual 1,024 does not do for hundreds of
- * processes. Not before a command is started, which is to have the limit that it would have alone.
- */
+/* Raises the soft limit to the hard one, because the usual 1,024 are too few to sample hundreds of
+ * processes. Call it after a command was started, because the command would inherit it. */
 void file_limit_raise(void);
 
-/* The soft limit. */
+/* The soft limit; SIZE_MAX: none, or not known. */
 size_t file_limit(void);
 
 /*
- * How many descriptors are in use, as far as they are used from 0 on without a gap, which is how
- * the kernel hands them out. `any_fd`: an open one.
+ * The number of the lowest free descriptor; the limit if none is free. This is the count of open
+ * ones, because the kernel assigns the lowest first. `any_fd`: an open descriptor.
  *
- * Gives: the limit if none is left.
- * Cost:  two system calls.
+ * Cost: two system calls.
  */
 size_t file_limit_used(int any_fd);
 

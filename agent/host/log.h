@@ -3,19 +3,18 @@
  * Folder agent/host: knows clocks, the log, text for terminals, notices to systemd, exit
  * statuses. Does not know other processes, profiles and settings.
  *
- * log.h - one line an event, to stderr.
+ * log.h - writes one line per event to stderr.
  *
- * A line is text, or a JSON object. Under systemd (JOURNAL_STREAM names stderr) it
- * starts with its priority, as sd-daemon(3) has it; text has the time and the level
- * else, in colour on a terminal. What a terminal would obey in foreign text is escaped
- * (escape.h), so that nobody can forge a line, and each line is one write(2) of at most
- * PIPE_BUF bytes, so that lines of threads and processes do not mix. Of one kind of line
- * some are written at once, and then one now and then, which says how many were left out
- * (log_limit.h); not so with LOG_LEVEL_DEBUG, which is for seeing everything.
+ * A line is text, or a JSON object. Under systemd (JOURNAL_STREAM names stderr) it starts with its
+ * priority (sd-daemon(3)). Elsewhere a text line starts with the time and the level, which is
+ * coloured on a terminal. Control characters are escaped (escape.h), so that no text can forge a
+ * line. A line is one write(2) of at most PIPE_BUF bytes, so that lines of threads and processes do
+ * not mix. The rate of lines of one kind is limited (log_limit.h); a line tells how many before it
+ * were left out. At LOG_LEVEL_DEBUG there is no limit.
  *
- * Threads: any, and any child after a fork: no lock is held and no memory taken.
- *          log_init once before. A reader of stderr that reads no more costs a line
- *          50 ms and then that line.
+ * Threads: any, and any child after a fork: takes no lock and allocates no memory. log_init once
+ *          before.
+ * Cost:    if stderr takes no bytes, a line waits 50 ms and is then dropped.
  */
 #ifndef AGENT_HOST_LOG_H
 #define AGENT_HOST_LOG_H
@@ -30,31 +29,32 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Finds out how stderr is read. `most`: what is less important than that is left out. */
+/* Sets the least important level that is written, and finds out whether stderr is a journal or a
+ * terminal. */
 void log_init(enum log_level most);
 
-/* How a line is written; text at first. */
+/* Sets the format of lines; LOG_TEXT at first. */
 void log_set_format(enum log_format format);
 
-/* "error", "warning", "info", "debug". False: it is none of them. */
+/* Converts "error", "warning", "info" or "debug". False: it is none of them. */
 MUST_CHECK bool log_level_of(const char *name, enum log_level *out);
 
-/* "text", "json". False: it is neither. */
+/* Converts "text" or "json". False: it is neither. */
 MUST_CHECK bool log_format_of(const char *name, enum log_format *out);
 
 /*
- * Writes a line. Lines of one `format` are of one kind; with the format "%s", lines
- * that differ in digits only.
+ * Writes a line; `format` as for printf. Keeps errno. Lines with the same `format` are of one kind
+ * for the rate limit; with the format "%s", lines that differ only in digits.
  */
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*
- * Writes each line of a text of `size` bytes, but for empty ones, behind `prefix`. No line of it
- * is left out: whoever writes it has seen to that there are not too many.
+ * Writes each line of a text of `size` bytes, except empty ones, with `prefix` in front. There is
+ * no rate limit, so the caller limits the lines. Stops when stderr takes no more bytes.
  */
 void log_text(enum log_level level, const char *prefix, const char *text, size_t size);
 
-/* How many lines were left out so far: too many of a kind, or stderr took no more. */
+/* Number of lines so far that the rate limit left out, or that stderr did not take. */
 uint64_t log_left_out(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log_limit.h - says whether a line of some kind may be written now.
+ * log_limit.h - rate limit of log lines, per kind of line.
  *
- * Of a kind LOG_BURST lines may come at once, and from then on one every LOG_EVERY_NS
- * (the generic cell rate algorithm). Kinds share a fixed table: when it is full, those
- * that find no place share one.
+ * LOG_BURST lines of a kind may come at once, and then one every LOG_EVERY_NS (generic cell rate
+ * algorithm). Kinds have entries in a fixed table; kinds that find no free entry share one.
  *
  * Threads: any, also after a fork: atomics only, no locks. A table of zeros is empty.
  */
@@ -23,9 +22,9 @@ enum { LOG_BURST = 20, LOG_KINDS = 128 };
 #define LOG_EVERY_NS (30 * NS_PER_S)
 
 struct log_kind {
-    atomic_uint_fast64_t kind;     /* 0: free; it is never freed again */
-    atomic_uint_fast64_t due_ns;   /* when all of its allowance is there again */
-    atomic_uint_fast64_t left_out; /* since the last line that was written */
+    atomic_uint_fast64_t kind;     /* hash of the kind; 0: free; never freed again */
+    atomic_uint_fast64_t due_ns;   /* monotonic: when LOG_BURST lines are allowed again */
+    atomic_uint_fast64_t left_out; /* lines left out since the last one that was written */
 };
 
 struct log_limit {
@@ -33,8 +32,8 @@ struct log_limit {
 };
 
 /*
- * True: a line of `kind` may be written at `now_ns` (monotonic), and *out_left_out were
- * left out since the last. False: this one is counted as left out.
+ * True: a line of `kind` may be written at `now_ns` (monotonic); *out_left_out is the number of
+ * lines left out before it. False: it may not, and is counted as left out.
  */
 MUST_CHECK bool log_limit_pass(struct log_limit *limit, uint64_t kind, uint64_t now_ns,
                                uint64_t *out_left_out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.h - threads beside the main one, which get none of the process's signals.
+ * thread.h - starts threads that receive none of the process's signals.
  *
- * The kernel gives a signal to any thread that does not block it. The main thread is the one that
- * waits for them; in another thread a signal would only interrupt whatever that waits for.
+ * The kernel delivers a signal to any thread that does not block it. The main thread waits for
+ * signals; in another thread a signal would only interrupt a system call.
  */
 #ifndef AGENT_HOST_THREAD_H
 #define AGENT_HOST_THREAD_H
@@ -14,14 +14,15 @@
 #include "base/err.h"
 
 /*
- * Starts a thread with all signals blocked, which threads that it starts inherit. The caller's own
- * signals stay as they are.
+ * Starts a thread with all signals blocked; its own threads inherit that. The caller's signal mask
+ * stays as it is.
  *
- * Gives: 0 and *out, to be joined or detached; else an errno, and no thread.
+ * Gives: 0 and *out, which the caller joins or detaches; else an errno, and no thread.
  */
 MUST_CHECK int thread_start(pthread_t *out, void *(*run)(void *), void *ctx);
 
-/* Blocks all signals of this thread while a library starts its own; *before is what they were. */
+/* Blocks all signals of this thread, for instance while a library starts threads. *before: the
+ * signal mask until then, for thread_restore_signals. */
 void thread_block_signals(sigset_t *before);
 void thread_restore_signals(const sigset_t *before);
 

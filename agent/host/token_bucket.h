@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token_bucket.h - a limit of how often something is done: so many times at once, and so many times
- * a second from then on.
+ * token_bucket.h - rate limit by a token bucket: `most` times at once, then `per_s` times a second.
  *
  * Threads: one. Reads no clock: the time is an argument.
  */
@@ -13,13 +12,13 @@
 
 #include "base/err.h"
 
-/* Holds up to `most` tokens and gets `per_s` of them each second. All zeros is empty. */
+/* Holds up to `most` tokens and gets `per_s` of them each second. All zeros: it never has one. */
 struct token_bucket {
     double per_s, most, tokens;
-    uint64_t filled_ns; /* monotonic; when `tokens` was right */
+    uint64_t filled_ns; /* monotonic: when `tokens` was computed last */
 };
 
-/* A full one. */
+/* A full bucket. */
 struct token_bucket token_bucket_full(double per_s, double most, uint64_t now_ns);
 
 /* Takes a token. False: there is none. */
