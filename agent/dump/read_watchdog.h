@@ -16,9 +16,9 @@
 #include "agent/child/heartbeat.h"
 
 /*
- * Watches the calling thread. If it is blocked in one read for 5 s, prints an error, calls `give_up`
- * and exits with the status that `give_up` returns (NULL: EXIT_UNAVAILABLE). Has no effect if no
- * thread can be started.
+ * Watches the calling thread. If it is blocked in one read for 5 s, prints an error and exits with
+ * the status that `give_up` returns (NULL: EXIT_UNAVAILABLE). Has no effect if no thread can be
+ * started.
  */
 void read_watchdog_start(int (*give_up)(void *ctx), void *ctx);
 

@@ -8,8 +8,8 @@ enum {
     EXIT_OK = 0,
     EXIT_FAILED = 1,         /* any other failure, such as out of memory */
     EXIT_USAGE = 64,         /* the command line is wrong */
-    EXIT_UNAVAILABLE = 69,   /* no such process, or no Python in it, or it cannot be read now */
-    EXIT_NO_PERMISSION = 77, /* of the kernel, to read the process */
+    EXIT_UNAVAILABLE = 69,   /* no such process, no Python in it, or it cannot be read; no agent */
+    EXIT_NO_PERMISSION = 77, /* to read or stop the process */
     EXIT_CONFIG = 78,        /* the settings are wrong */
     EXIT_NOT_STARTED = 125,  /* pystrobe exec could not make a process for the command */
     EXIT_CANNOT_RUN = 126,   /* the command was found, but cannot be executed */

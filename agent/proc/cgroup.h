@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup.h - what a process's cgroup, or else its mounts, say of its container, pod and systemd
- * unit.
+ * cgroup.h - finds the container, pod and systemd unit of a process in the path of its cgroup, or
+ * else in its mounts.
  *
  * Source:  cgroups(7); the names that runc, Docker, Podman, containerd, CRI-O, the kubelet, LXC,
- *          machined and systemd give. A container's engine may write anything there: what is
- *          no id in form is none. Mounts: proc_pid_mountinfo(5), and the places that
- *          OpenTelemetry's container detectors read.
+ *          machined and systemd give. Other text in place of an id is ignored. Mounts:
+ *          proc_pid_mountinfo(5), and the places that OpenTelemetry's container detectors read.
  */
 #ifndef AGENT_PROC_CGROUP_H
 #define AGENT_PROC_CGROUP_H
@@ -14,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Bytes, with the final 0 byte. */
 enum {
     CGROUP_PATH_MAX = 1024,
     CGROUP_NAME_MAX = 128,
@@ -21,7 +21,7 @@ enum {
     CGROUP_POD_MAX = 40,
 };
 
-/* All "" if the path does not tell. */
+/* A field is "" if it is not known or the process has none. */
 struct cgroup {
     char path[CGROUP_PATH_MAX];           /* from the root of the hierarchy */
     char container[CGROUP_CONTAINER_MAX]; /* the id */
@@ -30,25 +30,27 @@ struct cgroup {
     char unit[CGROUP_NAME_MAX * 2];       /* the innermost service or scope of systemd */
 };
 
-/* Reads the text of /proc/PID/cgroup. */
+/* Parses the text of /proc/PID/cgroup. Of several lines the one that tells most counts. */
 void cgroup_parse(const char *text, size_t size, struct cgroup *out);
 
 /*
- * True if the mounts of the process may tell what its cgroup hides: the agent is in a cgroup
- * namespace of its own, which shows "/" for its own cgroup and "/../NAME" for one beside it. False
- * for what is in a unit of systemd: such a process is the host's, or its container is known.
+ * True if container or pod may be found in the mounts only, because the agent is in a cgroup
+ * namespace of its own: the kernel then shows "/" for the agent's cgroup, and "/../NAME" for one
+ * beside it. False if the pod or machine is known, or if the process is in a systemd unit without
+ * a container, which makes it one of the host's.
  */
 bool cgroup_needs_mounts(const struct cgroup *cgroup);
 
 /*
- * Reads the text of /proc/PID/mountinfo, or its beginning, and fills what is still "" of container
- * and pod: from the cgroups that are mounted below /sys/fs/cgroup, else from the files that an
+ * Parses the text of /proc/PID/mountinfo, or its beginning, and sets container and pod if they are
+ * still "": from the cgroups that are mounted below /sys/fs/cgroup, else from the files that an
  * engine or the kubelet mounts at /etc/hostname, /etc/hosts, /etc/resolv.conf and
  * /dev/termination-log.
  *
- * In a pod those files are the sandbox's, which is no container of the pod: they give no container
- * there. Two limits: who may mount there may choose what is found, and a container that shares the
- * network of another one (docker run --network container:ID) has the files, and so the id, of that.
+ * In a pod these files belong to the sandbox, which is none of the pod's containers. So they give
+ * no container there, and none if the text is cut. Limits: a process that may mount can fake the
+ * result. A container that shares the network of another one (docker run --network container:ID)
+ * has that one's files, and so gets its id.
  */
 void cgroup_parse_mounts(const char *text, size_t size, struct cgroup *out);
 

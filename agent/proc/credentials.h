@@ -16,26 +16,26 @@
 
 enum { CREDENTIALS_GROUPS_MAX = 256 };
 
-/* What a process opens files with. */
+/* The ids by which the kernel checks access to files. */
 struct credentials {
-    uid_t user; /* of the file system, as the next two */
-    gid_t group;
-    gid_t groups[CREDENTIALS_GROUPS_MAX];
+    uid_t user;                           /* file system user id */
+    gid_t group;                          /* file system group id */
+    gid_t groups[CREDENTIALS_GROUPS_MAX]; /* supplementary groups; further ones are left out */
     size_t group_count;
 };
 
-/* Reads those of a process. False: they cannot be read. */
+/* Reads the credentials of a process. False: they cannot be read. */
 MUST_CHECK bool credentials_read(pid_t pid, struct credentials *out);
 
 /*
- * Makes the calling thread open files as that user and these groups, for the rest of the thread's
- * life.
+ * Makes the calling thread open files with these credentials, for the rest of its life. Changes
+ * nothing if the thread's file system user is that user already.
  *
  * Gives: false if that is not possible; then open no file that the process names.
  */
 MUST_CHECK bool credentials_assume(const struct credentials *credentials);
 
-/* True if both open the same files. */
+/* True if all ids are the same. */
 MUST_CHECK bool credentials_same(const struct credentials *one, const struct credentials *other);
 
 #endif

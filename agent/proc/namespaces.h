@@ -20,14 +20,15 @@ bool namespaces_are_hosts_processes(void);
 bool namespaces_have_own_proc(void);
 
 /*
- * True if the process is in our user namespace, as far as its uid_map shows. That file is readable
- * where nothing else of the process is.
+ * True if the process has the same uid_map as we have, and so probably our user namespace. True
+ * also if the map cannot be read, which is rare: it needs no rights.
  */
 bool namespaces_share_users(pid_t pid);
 
 enum { NAMESPACES_LABEL_MAX = 128 };
 
-/* Label of the process by a security module, such as "docker-default (enforce)"; "": none. */
+/* Writes the label that a security module gives the process, such as "docker-default (enforce)";
+ * "": none, or it cannot be read. */
 void namespaces_label(pid_t pid, char out[NAMESPACES_LABEL_MAX]);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner.h - whom a process belongs to, for limits that nobody escapes by making more processes,
- * cgroups or users of a namespace.
+ * owner.h - the owner of a process, for limits per owner. An owner cannot escape them by making
+ * more processes, cgroups or users of a namespace. The owner of a process is:
  *
- *   in the slice of a user (systemd's user-UID.slice)   that slice, root's processes in it apart
+ *   in the slice of a user (systemd's user-UID.slice)   that slice; root's processes in it have an
+ *                                                       owner of their own
  *   in a container                                      the container
  *   else                                                the real user and the cgroup
  *
- * The first two hold all cgroups below: who is in them may make as many there as they like. Nothing
- * that a process says of itself, such as its environment, counts.
+ * Slice and container include all cgroups below them, because processes there may make cgroups.
+ * Data that a process can choose itself, such as its environment, does not count.
  *
  * Source:  systemd.special(7), cgroups(7); cgroup.h.
  */
@@ -20,10 +21,10 @@
 
 #include "agent/proc/cgroup.h"
 
-/* A hash of the owner of processes of a user in a cgroup; never 0. */
+/* Hash of the owner of a process with this real user and cgroup; never 0. */
 uint64_t owner_hash(uid_t user, const struct cgroup *cgroup);
 
-/* The same of a process; 0 for what cannot be read of it.
+/* The same for process `pid`; 0: its user or cgroup cannot be read.
  * Cost: reads two files of /proc, neither of which can block. */
 uint64_t proc_owner(pid_t pid);
 

@@ -57,8 +57,8 @@ size_t proc_children(pid_t pid, bool all_threads, pid_t *out, size_t max);
  */
 MUST_CHECK bool proc_shares_memory(pid_t pid, pid_t other);
 
-/* Replaces the 0 bytes between arguments by blanks, in place. `size` counts the 0 byte at the end,
- * which stays. */
+/* Replaces the 0 bytes between arguments by blanks, in place. `size` includes the 0 byte at the
+ * end, which stays. */
 void proc_join_arguments(char *text, size_t size);
 
 /*

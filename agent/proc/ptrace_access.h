@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptrace_access.h - finds out, by trying, why a process may not be read.
+ * ptrace_access.h - finds out, by a try, why we may not read the memory of a process.
  *
  * Threads: any.
  * Source:  ptrace(2), "Ptrace access mode checking"; Documentation/admin-guide/LSM/Yama.rst.
@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Name, description, remedy. GONE: also a process that has ended and waits for its parent, and a
- * thread of the kernel. */
+/* Name, description, remedy. GONE includes zombies and kernel threads. */
 #define PTRACE_ACCESS_LIST(X)                                                                     \
     X(NONE, "its memory can be read", "")                                                         \
     X(GONE, "there is no such process", "")                                                       \
@@ -57,10 +56,10 @@ enum ptrace_access {
         PTRACE_ACCESS_COUNT
 };
 
-/* Why that process cannot be read now; PTRACE_ACCESS_NONE: it can. */
+/* Finds why that process cannot be read now; PTRACE_ACCESS_NONE: it can. */
 enum ptrace_access ptrace_access_find(pid_t pid);
 
-/* Its description and remedy. Never NULL; no remedy: "". */
+/* Description and remedy of a reason. Never NULL; "": no remedy. Static. */
 const char *ptrace_access_text(enum ptrace_access access);
 const char *ptrace_access_cure(enum ptrace_access access);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files.h - finds and reads the pprof files that a report is about, in a store: a directory with a
- * folder for each service. A file's name begins with the start of its profile (store_name.h).
+ * files.h - finds and reads the pprof files for a report in a store: a directory with a folder for
+ * each service. A file's name begins with the start of its profile (store_name.h).
  */
 #ifndef AGENT_REPORT_FILES_H
 #define AGENT_REPORT_FILES_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_query.h - what a local store holds, as JSON for the page.
+ * store_query.h - queries of a local store, with answers as JSON for the browser page.
  *
  * If there are more profiles than the limits and the deadline allow, those that are read are spread
- * evenly over the time range. The answer has how many there are (files) and were read (read).
+ * evenly over the time range. The answer has the number of profiles ("files") and of those read
+ * ("read").
  *
- * Gives:  all but store_query_index_of_turn append one JSON object and a newline to `out`.
- * Errors: false; `err` says why, and part of the object may be there.
+ * Gives:  functions with `out` append one JSON object and a newline, store_query_profile a pprof
+ *         file.
+ * Errors: false; `err` says why, and `out` may have a part of the answer.
  */
 #ifndef AGENT_REPORT_STORE_QUERY_H
 #define AGENT_REPORT_STORE_QUERY_H
@@ -20,54 +22,55 @@
 #include "base/err.h"
 
 enum {
-    STORE_QUERY_FILES_MAX = 4096, /* profiles that are added up */
-    STORE_QUERY_POINTS_MAX = 800, /* profiles of a time line, a point each */
-    /* Nodes of a flame graph; beyond it the smallest are left out, and count for their callers. */
+    STORE_QUERY_FILES_MAX = 4096, /* most profiles in a sum */
+    STORE_QUERY_POINTS_MAX = 800, /* most profiles in a time line, a point each */
+    /* Most nodes of a flame graph; the smallest others are left out, and count for their callers. */
     STORE_QUERY_NODES_MAX = 100000,
-    /* Memory of a sum, and of each profile; what does not fit is left out. */
+    /* Most memory of a sum, and of each decoded profile; profiles that do not fit are left out. */
     STORE_QUERY_BYTES_MAX = 32 << 20
 };
 
-/* Profiles of one service. All borrowed. */
+/* A selection of one service's profiles. All borrowed. */
 struct store_query {
-    const char *store, *folder; /* the folder as store_query_services names it */
-    int64_t from_ms, to_ms;     /* UTC: those that began from from_ms on and before to_ms */
+    const char *store, *folder; /* path of the store; "folder" of store_query_services */
+    int64_t from_ms, to_ms;     /* UTC: profiles that start at from_ms or later, before to_ms */
     int64_t pid;                /* only samples of this process; 0: of all */
     struct pprof_label label;   /* only samples with this label; key NULL: all */
-    /* Monotonic: none is read after it; if none was by then, graph and difference fail. */
+    /* Monotonic: no profile is read after it. Without any read, all but the time line fail. */
     uint64_t deadline_ns;
 };
 
 /*
- * Index, 0 to `count` - 1, of what is read in turn `turn` (0 to `count` - 1): each once, and after
- * N turns no more than 2 * count / N in a row are unread.
+ * Order of reading that spreads evenly: the index (0 to `count` - 1) to read in turn `turn` (0 to
+ * `count` - 1). Each index comes once. After N turns at most 2 * count / N in a row are unread.
  */
 size_t store_query_index_of_turn(size_t turn, size_t count);
 
-/* The labels that rows must have for a query. Lends them while the query lives. */
+/* Writes the labels that samples must have for a query; gives their number. Lends their texts while
+ * those of the query live. */
 size_t store_query_labels(const struct store_query *query,
                           struct pprof_label out[REPORT_LABELS_MAX]);
 
-/* The folders of a store: service, number and bytes of profiles, first and last start. No
- * store: an empty list. 10000 folders at most. */
+/* Lists the folders of a store: folder, service, number and bytes of profiles, first and last start
+ * (ms). An empty list if there is no store. At most 10000 folders. */
 MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);
 
-/* The totals of each profile that is read, in the order of reading, not of time; for the values
- * that the first one read has. */
+/* Writes the totals of each profile that is read, in the order of reading, not of time; only the
+ * values that the first profile has. */
 MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf *out,
                                      struct err *err);
 
-/* The flame graph of their sum, with all values. `type`: the one that is shown first; fails if
- * the profiles have no value of that name. NULL: cpu, else wall, else the last. */
+/* Writes the flame graph of the sum of the profiles, with all their values. `type`: the value to
+ * show first; fails if the profiles do not have it. NULL: cpu, else wall, else the last. */
 MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
                                   struct buf *out, struct err *err);
 
-/* All of them as one pprof file, in place of JSON. `type`: as above. */
+/* Writes the sum of the profiles as a pprof file. `type`: as for store_query_graph. */
 MUST_CHECK bool store_query_profile(const struct store_query *query, const char *type,
                                     struct buf *out, struct err *err);
 
-/* The flame graph of what `after` took more or less than `before`, which is scaled to the recorded
- * time of `after`. `type`: the value that is compared, as above. Fails if the units differ. */
+/* Writes the flame graph of the difference of `after` and `before`, which is scaled to the recorded
+ * time of `after`. `type`: the value to compare, as above. Fails if the units differ. */
 MUST_CHECK bool store_query_difference(const struct store_query *before,
                                        const struct store_query *after, const char *type,
                                        struct buf *out, struct err *err);
