@@ -47,7 +47,7 @@ enum { CHILD_PROCESS_OWNER_MAX = 3 };
 struct child_process {
     pid_t pid; /* 0: none runs */
     int pidfd; /* owned: readable once it has ended; -1: the kernel has no pidfds */
-    struct ipc_channel channel;  /* owned: our end; only of child_process_start */
+    struct ipc_channel channel;  /* owned: our end; a caller that forks may set its own */
     struct heartbeat *heartbeat; /* owned mapping, shared with the child; NULL: captured, forked */
     int output_fd;               /* owned: its output, if captured; -1: closed */
     uint64_t deadline_ns;        /* monotonic: killed at the first child_process_capture after it */
@@ -90,10 +90,8 @@ bool child_process_rests(const struct child_process *child);
 pid_t child_process_reads(const struct child_process *child);
 
 /*
- * Forks a child that calls `run`, then exits with status 0 unless `run` itself exits.
- *
- * Gives: 0: started; the caller ends it with child_process_end. Else errno; EBUSY: the table is
- *        full.
+ * Forks a child that calls `run`, then exits with status 0 unless `run` itself exits. Gives 0; or
+ * errno, with nothing to end. EBUSY: the table is full.
  */
 MUST_CHECK int child_process_fork(struct child_process *child, void (*run)(void *ctx), void *ctx);
 
@@ -104,8 +102,7 @@ enum {
     CHILD_PROCESS_STATUS_UNKNOWN = -2 /* another part of this process has reaped it */
 };
 
-/* The same, after a wait for the child's end or the deadline (monotonic). It does not kill the
- * child. Cost: may wait up to 200 ms longer. */
+/* The same after a wait, until the child has ended or `deadline_ns` (monotonic) plus 200 ms. */
 int child_process_wait(const struct child_process *child, uint64_t deadline_ns);
 
 struct child_process_command {

@@ -18,13 +18,11 @@ struct findings {
 
 void findings_init(struct findings *findings, bool json, bool colour);
 
-/* Adds the result of a check. `check`: its short name; `format`: printf text, cut at 1023 bytes;
- * `cure`: what to do about it; "": nothing. */
+/* Adds the result of a check with a short name. `cure`: what to do; "": nothing. */
 void findings_add(struct findings *findings, enum finding finding, const char *check,
                   const char *cure, const char *format, ...) PRINTF_LIKE(5, 6);
 
-/* Prints the report to stdout and frees it. Gives the exit status: EXIT_FAILED if a finding was bad
- * or the report could not be written, else EXIT_OK. */
+/* Prints and frees the report. Gives EXIT_OK, or EXIT_FAILED for a bad finding or failed output. */
 int findings_finish(struct findings *findings);
 
 #endif

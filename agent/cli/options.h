@@ -3,9 +3,8 @@
  * Folder agent/cli: knows what subcommands have in common: options, the choice of targets, output
  * files and their texts. Does not know any one subcommand.
  *
- * options.h - values of options, settings and error messages that all subcommands share. A function
- * that returns false has printed the error to stderr, and left its result untouched, unless its
- * comment says otherwise.
+ * options.h - option values, settings and errors, as all subcommands have them. A function that
+ * returns false has printed the error to stderr.
  */
 #ifndef AGENT_CLI_OPTIONS_H
 #define AGENT_CLI_OPTIONS_H
@@ -48,8 +47,7 @@ struct options_word {
 MUST_CHECK bool options_word(const char *option, const char *text, const struct options_word *words,
                              uint32_t *out);
 
-/* Sets the log up by the settings, and logs warnings about exporter settings that have no effect or
- * probably are mistakes. */
+/* Sets the log up by the settings, and logs warnings about doubtful settings of exporters. */
 void options_log(const struct conf *conf);
 
 /* Options of the command line that override settings of the ini file. */
@@ -62,18 +60,15 @@ struct options_flags {
 bool options_log_level(const char *value, void *flags);
 bool options_log_format(const char *value, void *flags);
 
-/* The sources of settings: the ini file `path` (NULL: none), its drop-ins, the environment, `flags`
- * (NULL: none). Borrows both. */
+/* Sources of settings: ini file, its drop-ins, environment, flags. Borrows both; NULL: none. */
 struct conf_source options_source(const char *path, const struct options_flags *flags);
 
 /* Prints lines of text to stderr, each with "pystrobe: " in front. */
 void options_print_lines(const struct buf *lines);
 
 /*
- * Reads settings, prints the mistakes in them, and sets the log up with options_log.
- *
- * Gives: EXIT_OK and *out, which the caller ends with conf_free; else the exit status: EXIT_CONFIG
- *        for mistakes, EXIT_FAILED without memory.
+ * Reads settings, prints the mistakes in them, and calls options_log. Gives EXIT_OK and *out, which
+ * the caller ends with conf_free; EXIT_CONFIG: mistakes; EXIT_FAILED: out of memory.
  */
 MUST_CHECK int options_conf(const struct conf_source *source, struct conf **out);
 

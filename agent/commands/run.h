@@ -34,8 +34,7 @@ void run_choose_spool(struct run *run, struct conf *conf);
  */
 bool reload(struct run *run, struct err *err);
 
-/* Waits until `deadline_ns` (monotonic) for the exporters that reloads have replaced to end. False:
- * one still runs or hangs. */
+/* Waits for the end of replaced exporters. False: one still runs at `deadline_ns` (monotonic). */
 MUST_CHECK bool reload_wait(uint64_t deadline_ns);
 
 #endif

@@ -15,9 +15,8 @@
  *
  * The profiles of an interval go to an exporter as one batch, or a few (batch.h). Each exporter has
  * a queue of batches (export_queue.h: what is sent when, retries, bounds) and a thread that sends
- * them (export_worker.c). With a spool a batch is written to disk before it is first sent, unless
- * the disk fails or is slow. It is removed once it was delivered, refused for good or given up
- * (spool_writer.c).
+ * them (export_worker.c). With a spool (spool_writer.c) a batch is written to disk before it is
+ * first sent, unless the disk fails or is slow. It is removed once delivered, refused or given up.
  */
 #ifndef AGENT_DELIVERY_DELIVERY_H
 #define AGENT_DELIVERY_DELIVERY_H

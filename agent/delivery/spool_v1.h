@@ -66,8 +66,7 @@ struct spool_v1_entry {
 };
 
 /*
- * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists that many, in no certain
- * choice.
+ * Lists a directory. Of more than SPOOL_V1_LIST_MAX entries it lists any that many.
  *
  * Gives:  *out, whose names the caller frees, on failure too.
  * Errors: false: it cannot be read, or out of memory; errno says which.

@@ -63,7 +63,7 @@ enum {
 
 struct finder_stats {
     size_t known, foreign, waiting, taken; /* processes now; the last three: enum candidate_state */
-    size_t left_out[FINDER_REASONS]; /* processes now: not sampled for this reason, or not yet */
+    size_t left_out[FINDER_REASONS]; /* processes now that wait or are tried again, by reason */
     bool notices;                    /* the kernel reports execs */
     uint64_t whole;  /* number of scans that read all of /proc */
     uint64_t looks;  /* number of times that the rules were tried */
@@ -80,9 +80,8 @@ MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
 
 /*
  * Applies changed rules, and sets settings.scan_ns to `scan_ns`. Scans begin at once. A taken
- * process stays taken if it still matches and `holds` returns true, which means that the receiver
- * already samples it with this target profile; otherwise `lost` is called. `holds` gets the ctx of
- * `take`.
+ * process stays taken if it still matches and `holds` (with the ctx of `take`) returns true: it is
+ * already sampled with this target profile. Otherwise `lost` is called.
  */
 void finder_reconsider(struct finder *finder, uint64_t scan_ns,
                        bool (*holds)(void *ctx, struct proc_id id,
@@ -99,9 +98,8 @@ void finder_scan(struct finder *finder, uint64_t now_ns);
 bool finder_run(struct finder *finder, uint64_t now_ns);
 
 /*
- * Lends a descriptor that is readable when a taken process has started another. -1: do not wait for
- * one now, because the kernel reports none or the CPU time of finder_limit is used up; scans find
- * the processes.
+ * Lends a descriptor that is readable when a taken process has started another. -1: only scans find
+ * them now, because the kernel reports none or the CPU time of finder_limit is used up.
  */
 int finder_births_fd(const struct finder *finder, uint64_t now_ns);
 

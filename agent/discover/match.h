@@ -14,8 +14,8 @@ struct matcher;
 MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
 void matcher_free(struct matcher *matcher);
 
-/* Makes later calls read files that may block through `reader`, which is borrowed. NULL, as at
- * first: in this process. A process that blocks the reader matches no target. */
+/* Makes later calls read files that may block through `reader`, which is borrowed; NULL: directly.
+ * A process that blocks the reader matches no target. */
 void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader);
 
 /* Finds the first target with all conditions true for a process, and sets *out by it. False: there
@@ -23,8 +23,7 @@ void matcher_use_reader(struct matcher *matcher, struct proc_reader *reader);
 MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid,
                                struct target_profile *out);
 
-/* Appends why no target matches the process: for each of the first eight, its first condition that
- * is false. */
+/* Appends why the first eight targets do not match a process: each one's first false condition. */
 void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out);
 
 /* Converts the setting `split` to the enum of target_profile.h. */

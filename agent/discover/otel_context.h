@@ -14,8 +14,7 @@
 
 #include "base/err.h"
 
-/* Bytes of a payload; of an attribute's name and value, with the final 0 byte. Longer ones are
- * ignored. */
+/* Bytes of a payload; of a name and a value with the final 0 byte. Longer ones are ignored. */
 enum { OTEL_CONTEXT_MAX = 64 << 10, OTEL_NAME_MAX = 128, OTEL_VALUE_MAX = 1024 };
 
 /* Takes one attribute with a string value. Both strings are untrusted, and lent for the call. */

@@ -27,12 +27,11 @@ struct proc_info;
 MUST_CHECK struct proc_info *proc_info_new(void);
 void proc_info_free(struct proc_info *info);
 
-/* Makes the getters read files that may block through `reader`, which is borrowed. NULL, as at
- * first: in this process. */
+/* Makes the getters read files that may block through `reader` (borrowed). NULL: directly. */
 void proc_info_use_reader(struct proc_info *info, struct proc_reader *reader);
 
 /* Sets an ancestor at which proc_info_program stops: neither it nor its own ancestors give a name.
- * A part without a Python ancestor below it then stays without a name. 0, as at first: none. */
+ * A part with no Python ancestor below it then stays without a name. 0: there is no limit. */
 void proc_info_stop_at(struct proc_info *info, pid_t pid);
 
 /* Starts with another process: drops all items that were read before. */

@@ -50,18 +50,16 @@ enum { PROC_READER_FILE_MAX = 256 << 10, PROC_READER_USER_MAX = 256 };
 
 struct proc_reader;
 
-/* The child is `program` (CHILD_PROCESS_SELF, or a test's), borrowed, with the arguments "reader"
- * and our pid. The first read starts it.
- * Gives: a reader, ended with proc_reader_free; NULL: out of memory. */
+/* Gives: a reader, ended with proc_reader_free; NULL: out of memory. The first read starts its
+ * child: `program` (borrowed; CHILD_PROCESS_SELF, or a test's) with "reader" and our pid. */
 MUST_CHECK struct proc_reader *proc_reader_new(const char *program);
 void proc_reader_free(struct proc_reader *reader);
 
 /*
- * For the next three functions `reader` may be NULL: they then read in this process, without a
- * deadline.
+ * For the next three functions `reader` may be NULL: they then read here, without a deadline.
  *
- * Cost: a message to the child and back, 20 us. Waits about 0.1 s if the process blocks the child,
- *       1 s if a directory server does, and up to 5 s if the child gets no CPU time.
+ * Cost: a message to the child and back, 20 us; about 0.1 s if the process blocks the child, 1 s if
+ *       a directory server does, up to 5 s if the child gets no CPU time.
  */
 
 /* Reads up to size - 1 bytes and appends a 0 byte; on failure `out` is "" and *out_size is 0. */

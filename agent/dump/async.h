@@ -10,13 +10,10 @@
 #include "unwind/cpy.h"
 
 /*
- * Reads the tasks of `target`, calls heartbeat_end_read, and prints them to stdout: with `all` all
- * tasks, else those that run and their awaiters; as a tree, or as the JSON of pystrobe(8).
- * `command`: the command line to show; `held`: the program of the process, held since before
- * `target` was opened. If the process runs another program by now, prints only an error.
- *
- * Gives: the exit status: EXIT_OK; EXIT_FAILED if a task was torn, without memory, or if stdout
- *        cannot be written; or the status of the error that was printed to stderr.
+ * Reads the tasks of `target`, calls heartbeat_end_read, and prints them to stdout: all, or those
+ * that run and their awaiters; as a tree with the command line `command`, or as the JSON of
+ * pystrobe(8). If the process does not run the program `held` any more, prints only an error. Gives
+ * the exit status; EXIT_FAILED also if a task was torn.
  */
 MUST_CHECK int dump_async(const struct held_program *held, const char *command,
                           struct cpy_target *target, struct heartbeat *heartbeat, bool all,

@@ -12,7 +12,6 @@
 
 enum { ASYNC_NONE = -1 };
 
-/* A coroutine of a task. */
 struct async_frame {
     const char *func, *file;  /* borrowed from the arena */
     int32_t line, first_line; /* of the call, 0: not known; of the function */
@@ -52,7 +51,7 @@ struct async_tasks {
 
 void async_tasks_init(struct async_tasks *tasks);
 
-/* Frees the tasks. After a failure, too, the struct needs async_tasks_init before its next use. */
+/* Frees the tasks. Call async_tasks_init before the next use. */
 void async_tasks_finish(struct async_tasks *tasks);
 
 /* Reads the tasks and threads of a target. Errors: as cpy_tasks and cpy_sample. */

@@ -71,14 +71,14 @@ MUST_CHECK struct source_reader *source_reader_of_folder(const struct source_fol
 /*
  * Appends a file's bytes.
  *
- * Gives: false: it cannot be read, is no regular file or is too large, or `reader` is NULL, has
+ * Gives: false: the file cannot be read, is not regular or is too large, or `reader` is NULL, has
  *        failed or has given up; `out` may have a part.
  * Cost:  waits, at most SOURCE_WAIT_NS in all calls together; after that nothing is read.
  */
 MUST_CHECK bool source_reader_read(struct source_reader *reader, const char *file, struct buf *out);
 
-/* Time (st_ctim, UTC) of the last change of the file that the last call of source_reader_read has
- * read: of its content, owner, mode or links. Only valid if that call returned true. */
+/* Last change (st_ctim, UTC) of the file that source_reader_read has read last. Only valid if that
+ * returned true. */
 int64_t source_reader_changed_ns(const struct source_reader *reader);
 
 /* True if SOURCE_WAIT_NS is used up: the reader has given up. NULL: false. */

@@ -3,11 +3,9 @@
  * Folder agent/exec: knows how a command is started, and the duties of the first process of a
  * container: signals, reaping, exit status. Does not know Python, samples and profiles.
  *
- * exec_parent.h - `pystrobe exec`: runs a command as if it ran alone, and beside it a profiler,
- * which may crash or hang.
- *
- * There are three processes, because the first process of a container must not fail: if it ends,
- * all others end.
+ * exec_parent.h - `pystrobe exec`: runs a command as if it ran alone, and a profiler, which may
+ * crash or hang. The exec parent is a process of its own, because the first process of a container
+ * must not fail: if it ends, all others end.
  *
  *     exec parent ─┬─ command              if a process may read its siblings
  *                  └─ profiler
@@ -35,8 +33,7 @@ struct exec_profiler {
     pid_t root;                  /* it profiles the descendants of this process */
     pid_t command;               /* the command, if the profiler is its parent; else 0 */
     bool first;                  /* false: it replaces one that was lost */
-    struct heartbeat *heartbeat; /* borrowed; if `turns` does not change for about 30 s, the
-                                    profiler is killed */
+    struct heartbeat *heartbeat; /* borrowed; if its turns stand still for 30 s, it is killed */
 };
 
 struct exec_parent {

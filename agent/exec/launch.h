@@ -4,8 +4,8 @@
  * have without us.
  *
  * Shape:   launch_prepare once; launch_start in the process that will be the command's parent;
- *          launch_result in the process that called launch_prepare. If they are two, that one first
- *          closes report[1].
+ *          launch_result in the one that called launch_prepare, after close(report[1]) if it is not
+ *          the parent.
  * Threads: the process must have only one.
  */
 #ifndef AGENT_EXEC_LAUNCH_H
@@ -19,10 +19,9 @@
 
 /* Process group and session of the command. */
 enum launch_process_group {
-    LAUNCH_SHARED,  /* in our group, because we lead no session: we are one job of a shell */
-    LAUNCH_GROUP,   /* in its own group, because we lead a session with a terminal; it is in the
-                       foreground if we were */
-    LAUNCH_SESSION, /* in its own session, because we lead one without a terminal */
+    LAUNCH_SHARED,  /* in our group; we lead no session, and are one job of a shell */
+    LAUNCH_GROUP,   /* in its own group, foreground if ours was; we lead a session with terminal */
+    LAUNCH_SESSION, /* in its own session; we lead one without a terminal */
 };
 
 struct launch {
@@ -41,8 +40,7 @@ struct launch {
  */
 MUST_CHECK bool launch_prepare(struct launch *launch, char **command, struct err *err);
 
-/* Forks the command's process. Gives its pid; -1: launch_result says why. Whether the command could
- * be executed is known by launch_result only. */
+/* Forks the command's process. Gives its pid; -1: no process. launch_result tells the outcome. */
 pid_t launch_start(struct launch *launch);
 
 /*

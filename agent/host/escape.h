@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * escape.h - escapes untrusted text, so that it can neither control a terminal nor mislead a
- * reader.
+ * escape.h - escapes untrusted text, so that it can neither control a terminal nor mislead readers.
  *
  * Names of functions, threads and files, command lines and source lines come from the sampled
  * process, which may be hostile. These are written as escapes in Python's form, such as \x1b or
@@ -32,8 +31,7 @@ void escape_add(struct buf *out, const char *text, size_t size);
 /* The same for a string. */
 void escape_add_str(struct buf *out, const char *text);
 
-/* Appends `before`, such as `, "name": `, and the escaped text as a JSON string: null for NULL, ""
- * for more than 64 KiB. */
+/* Appends `before`, such as `, "name": `, and the escaped text as a JSON string; null for NULL. */
 void escape_json(struct buf *out, const char *before, const char *text);
 
 /* Number of terminal columns of the text, escaped. */

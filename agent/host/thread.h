@@ -21,8 +21,7 @@
  */
 MUST_CHECK int thread_start(pthread_t *out, void *(*run)(void *), void *ctx);
 
-/* Blocks all signals of this thread, for instance while a library starts threads. *before: the
- * signal mask until then, for thread_restore_signals. */
+/* Blocks all signals of this thread while a library starts threads. *before: the mask before. */
 void thread_block_signals(sigset_t *before);
 void thread_restore_signals(const sigset_t *before);
 

@@ -58,7 +58,8 @@ struct cmdline_program {
     /* For a tool or part: further sources of a name, the first one that gives a name counts. */
     const char *variable;             /* environment variable; NULL: none. Static. */
     enum cmdline_form variable_form;  /* of its value */
-    char folder_of[CMDLINE_PATH_MAX]; /* path of a file, whose folder gives the name; "": none */
+    char folder_of[CMDLINE_PATH_MAX]; /* file in the folder that gives the name; "": none. A
+                                         relative path starts at the working directory. */
 };
 
 /* Parses `argv`, which ends with NULL. Sets all of *out; `single` is false. */

@@ -27,8 +27,7 @@ bool namespaces_share_users(pid_t pid);
 
 enum { NAMESPACES_LABEL_MAX = 128 };
 
-/* Writes the label that a security module gives the process, such as "docker-default (enforce)";
- * "": none, or it cannot be read. */
+/* Writes the process's label of a security module, such as "docker-default (enforce)"; "": none. */
 void namespaces_label(pid_t pid, char out[NAMESPACES_LABEL_MAX]);
 
 #endif

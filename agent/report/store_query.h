@@ -3,11 +3,9 @@
  * store_query.h - queries of a local store, with answers as JSON for the browser page.
  *
  * If there are more profiles than the limits and the deadline allow, those that are read are spread
- * evenly over the time range. The answer has the number of profiles ("files") and of those read
- * ("read").
+ * evenly over the time range. "files" in an answer counts all, "read" those that were read.
  *
- * Gives:  functions with `out` append one JSON object and a newline, store_query_profile a pprof
- *         file.
+ * Gives:  appends one JSON object and a newline to `out`; store_query_profile a pprof file.
  * Errors: false; `err` says why, and `out` may have a part of the answer.
  */
 #ifndef AGENT_REPORT_STORE_QUERY_H
@@ -24,7 +22,7 @@
 enum {
     STORE_QUERY_FILES_MAX = 4096, /* most profiles in a sum */
     STORE_QUERY_POINTS_MAX = 800, /* most profiles in a time line, a point each */
-    /* Most nodes of a flame graph; the smallest others are left out, and count for their callers. */
+    /* Most nodes of a flame graph; the smallest are left out, and count for their callers. */
     STORE_QUERY_NODES_MAX = 100000,
     /* Most memory of a sum, and of each decoded profile; profiles that do not fit are left out. */
     STORE_QUERY_BYTES_MAX = 32 << 20

@@ -44,9 +44,7 @@ void report_sum_init(struct report_sum *sum, const char *wanted);
 
 /*
  * Adds one file. The first one with the wanted value decides which values the sum has; a later one
- * without the wanted value is left out. `may_go`: a missing file is no error.
- *
- * Errors: false; the reason was printed to stderr.
+ * without it is left out. `may_go`: a missing file is no error. False: the reason was printed.
  */
 MUST_CHECK bool report_sum_add(struct report_sum *sum, const char *path, bool may_go);
 
@@ -68,8 +66,7 @@ int64_t report_sum_recorded(struct report_sum *sum);
 MUST_CHECK enum pprof_rc report_sum_difference(struct report_sum *after, struct report_sum *before,
                                                struct pprof **out);
 
-/* Appends for users how "before" of a difference is scaled; nothing if the factor is within 1 %
- * of 1. */
+/* Appends for users how "before" of a difference is scaled; nothing if the factor is 1 +- 1 %. */
 void report_sum_explain_scale(struct report_sum *after, struct report_sum *before, struct buf *out);
 
 /* Frees the memory of the sum. */
