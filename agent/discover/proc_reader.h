@@ -18,7 +18,7 @@
  *          maps under its mmap_lock; stat, statm, status, cgroup and exe take neither. mountinfo
  *          (fs/proc_namespace.c) takes namespace_sem for up to a page of text, and asks no server
  *          of FUSE or NFS; but Btrfs looks up names of subvolumes on its disk meanwhile
- *          (btrfs_show_options), and who makes many mounts holds up all who read them.
+ *          (btrfs_show_options), and a process with many mounts delays all readers of them.
  */
 #ifndef AGENT_DISCOVER_PROC_READER_H
 #define AGENT_DISCOVER_PROC_READER_H
