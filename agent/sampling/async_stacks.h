@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * async_stacks.h - stacks that go on through asyncio tasks: from what runs, or waits, over the
- * coroutines of its task to the task that awaits this one, and so on.
+ * async_stacks.h - stacks that continue through asyncio tasks: the coroutines of a task, then those
+ * of the task that awaits it, and so on.
  *
  * Each task is a frame of its own, between its coroutines and those of its awaiter. Of several
- * awaiters the one with the lowest address is followed, so that a task has one stack. Where tasks
- * await each other in a cycle, each has its stack, which ends in "<awaited in a cycle>" when it is
- * back at the first of them.
+ * awaiters the one with the lowest address is followed, so that a task has one stack. If tasks
+ * await each other in a cycle, each of them has a stack. It shows each task of the cycle once, and
+ * ends in "<awaited in a cycle>".
  *
  * Shape:   async_stacks_init; each sample async_stacks_read, then async_stacks_running for the
  *          threads, async_stacks_waiting for the rest; async_stacks_finish.
@@ -18,15 +18,15 @@
 #include "agent/sampling/service.h"
 #include "base/arena.h"
 
-/* A task as a sample has it; `locations` are of the service's profile. */
+/* A task in a sample. */
 struct async_stack {
-    cpy_addr id, state;
-    bool running, awaits; /* awaits: another task that was read */
+    cpy_addr id, state;   /* as in struct cpy_task */
+    bool running, awaits; /* awaits: it awaits another task that was read */
     bool in_cycle;        /* the tasks that await it lead back to it */
-    cpy_addr awaiter;     /* 0: none */
-    size_t walk;          /* the first walk over awaiters that met it; 0: none yet */
-    uint32_t *locations;  /* in the arena: of its coroutines, then its own */
-    uint32_t depth;
+    cpy_addr awaiter;     /* id of the task that awaits it; 0: none */
+    size_t walk;          /* number of the walk over awaiters that met it first; 0: none yet */
+    uint32_t *locations;  /* in the arena, leaf first: of its coroutines, then its own frame */
+    uint32_t depth;       /* number of `locations`, which are those of the service's profile */
 };
 
 /*
@@ -38,36 +38,37 @@ struct async_stack {
  */
 struct async_stacks {
     struct arena arena;
-    struct service *service;   /* borrowed: whose profile interns what is read */
-    struct async_stack *tasks; /* owned, by id once it is read */
+    struct service *service;   /* borrowed: its profile interns the frames */
+    struct async_stack *tasks; /* owned: the tasks of the last sample, sorted by id */
     size_t count, capacity;
-    cpy_addr *before; /* owned, ascending: the tasks of the sample before */
+    cpy_addr *before; /* owned, ascending: ids of the tasks of the sample before */
     size_t before_count, before_capacity;
-    bool has_cycle;
-    uint32_t cycle,
-        cycle_depth; /* location of "<awaited in a cycle>"; 0: the profile has no room */
-    bool failed;     /* out of memory */
+    bool has_cycle; /* tasks of the last sample await each other in a cycle */
+    uint32_t cycle, /* location of "<awaited in a cycle>" */
+        cycle_depth; /* 1; 0: the profile has no room for it */
+    bool failed;     /* out of memory; stays set */
 };
 
 void async_stacks_init(struct async_stacks *stacks);
 void async_stacks_finish(struct async_stacks *stacks);
 
 /*
- * Reads the tasks: those that run and those that wait for them, or all.
+ * Reads the tasks. `all` false: only tasks that run and tasks that await them, also indirectly.
  *
- * Errors: as cpy_tasks; CPY_FOREIGN, where the program has not imported asyncio, is none: there
- *         are no tasks then.
+ * Errors: as cpy_tasks, and CPY_NOMEM. A program that has not imported asyncio (CPY_FOREIGN) has no
+ *         tasks: CPY_OK.
  */
 MUST_CHECK enum cpy_rc async_stacks_read(struct async_stacks *stacks, struct cpy_target *target,
                                          struct service *service, bool all);
 
-/* The stack of the task that runs in a thread; `room` has SERVICE_DEPTH_MAX. False: none. */
+/* Sets *out to the stack of the task that runs in the thread with this `state`. The stack lies in
+ * `room`, of SERVICE_DEPTH_MAX locations. False: the thread runs no task that was read. */
 MUST_CHECK bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state,
                                      uint32_t *room, struct service_stack *out);
 
 /*
- * Calls `each` for each task that waits and awaits no other task that was read, and for each of a
- * cycle; `is_new`: it was not there in the sample before.
+ * Calls `each` for each task that does not run, and either awaits no other task that was read or is
+ * part of a cycle. `is_new`: the task was not there in the sample before.
  *
  * Lends: the stack, until `each` returns.
  */

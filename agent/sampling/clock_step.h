@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_step.h - moves the intervals that run when the clock of the host was set. */
+/* clock_step.h - corrects the start of running intervals after the wall clock was set. */
 #ifndef AGENT_SAMPLING_CLOCK_STEP_H
 #define AGENT_SAMPLING_CLOCK_STEP_H
 
@@ -7,8 +7,8 @@
 #include "agent/sampling/service.h"
 
 /*
- * To be called before an interval begins or ends: those that run are moved to where they were by
- * the clock as it was set since `last`, which becomes now. Logs that, and a suspend.
+ * Adds the step of the wall clock since *last to start_utc_ns of each service, and sets *last to
+ * now. Logs the step, and a suspend. Call it before an interval begins or ends.
  */
 void apply_clock_step(struct services *services, struct utc *last);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu_class.h - the classes of CPU time in profiles: that of stacks which were seen and, where no
- * stack was, by the reason, which is the name of a frame.
+ * cpu_class.h - classes of CPU time in profiles: CPU_STACKS is time of stacks that samples saw. The
+ * others are time without a stack, by reason; the reason is shown as a frame.
  */
 #ifndef AGENT_SAMPLING_CPU_CLASS_H
 #define AGENT_SAMPLING_CPU_CLASS_H
 
 #include <stdint.h>
 
-/* Name, label of metrics and in JSON, frame, and what follows "3 % " in a sentence. */
+/* Name, label in metrics and JSON, name of the frame, and what follows "3 % " in a sentence. */
 /* clang-format off */
 #define CPU_CLASSES(one)                                                                           \
     one(STACKS, "stacks", "", "on stacks that were seen")                                          \
@@ -36,10 +36,10 @@ const char *cpu_class_label(enum cpu_class class);
 const char *cpu_class_frame(enum cpu_class class);
 const char *cpu_class_text(enum cpu_class class);
 
-/* That of all classes. */
+/* CPU time of all classes together, ns. */
 uint64_t cpu_by_class_total(const struct cpu_by_class *by_class);
 
-/* Adds some to a sum. */
+/* Adds the time of each class to that of `sum`. */
 void cpu_by_class_add(struct cpu_by_class *sum, const struct cpu_by_class *more);
 
 #endif

@@ -19,18 +19,18 @@ enum { ENGINE_WARNINGS_MAX = 8192 }; /* bytes */
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
-    struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
-    struct finder *finder;  /* owned */
+    struct cpy_stats ended; /* sum of the unwinder's counters of processes no longer sampled */
+    struct finder *finder;  /* owned; NULL without settings.choose */
     struct refused refused; /* processes that the finder found, and that cannot be read */
     struct buf warnings;    /* owned: see engine_warnings */
     struct cpy_scratch *scratch; /* owned: shared by all targets */
-    struct target **sampling;    /* owned, and so is each */
+    struct target **sampling;    /* owned, and so is each; stats.sampling of them */
     size_t sampling_capacity;
-    struct target *pinned; /* borrowed: the target whose CPU we are pinned to; NULL: none */
+    struct target *pinned; /* borrowed: the target that cpy_pin_cpu moved us for; NULL: none */
     struct services services;
-    struct children started; /* what settings.parent starts; its pid is 0 where that is 0 */
-    int epoll_fd, signal_fd;
-    int running_fd; /* owned: for proc_running */
+    struct children started; /* children of settings.parent; its pid is 0 where that is 0 */
+    int epoll_fd, signal_fd; /* owned */
+    int running_fd;          /* owned: for proc_running */
     /* Backoff: skip the is_alone() check for this many wake-ups; how many of them are left. */
     unsigned alone_backoff, alone_backoff_left;
     uint64_t interval_end_ns;
@@ -39,29 +39,28 @@ struct engine {
     struct bursts bursts;
     struct trim trim;
     struct split_pids split_pids;
-    struct utc utc; /* last check for a step of the wall clock */
+    struct utc utc; /* clocks at the last check for a step of the wall clock */
 };
 
 /* engine_targets.c, which does not use engine.c */
 
-/* Counts what children of settings.parent used that were not sampled. */
+/* Gives the CPU time of unsampled children of settings.parent to the oldest service. */
 void engine_look_at_started(struct engine *engine);
 
 /* The parent of a process, if the parent is sampled and the process is a fork of it that has not
- * executed a program: their interpreters are at the same addresses. Otherwise NULL. Cost: two reads
- * of the stat file of the process. */
+ * executed a program: their interpreters are at the same addresses. Otherwise NULL. */
 const struct cpy_target *engine_forked_from(const struct engine *engine, pid_t pid);
 
-/* Wakes the loop when `fd` is readable; `what` is the data of its epoll event. False: out of
- * descriptors or memory. */
+/* Makes the loop wake up when `fd` is readable; `what` becomes the data of its epoll event. False:
+ * out of watches or memory. */
 MUST_CHECK bool engine_epoll_add(struct engine *engine, int fd, void *what);
 
-/* Updates the heartbeat: a process is read from now on; it is read no longer. */
+/* Update the heartbeat: the read of a process begins; the read has ended. */
 void engine_begin_reading(struct engine *engine, struct proc_id id, uint64_t now_ns);
 void engine_end_reading(struct engine *engine);
 
-/* Begins to sample a process that has been opened; takes over `opened`. Errors: CPY_GONE,
- * CPY_NOMEM (also: no descriptors left). */
+/* Begins to sample a process that has been opened; takes over `opened`, also on failure. Errors:
+ * CPY_GONE, CPY_NOMEM (also: no descriptors left). */
 MUST_CHECK enum cpy_rc engine_start(struct engine *engine, struct proc_id id,
                                     const struct target_profile *profile,
                                     struct cpy_target *opened);
@@ -72,20 +71,21 @@ uint64_t engine_thread_cpu_ns(void);
 /* Stops sampling a target, commits its time so far and frees it. */
 void engine_stop(struct engine *engine, struct target *target);
 
-/* A process cannot be sampled now. */
+/* Records that a process cannot be sampled now, and tells the finder, or callbacks->put_off. */
 void engine_put_off(struct engine *engine, struct proc_id id, enum cpy_rc rc,
                     const struct err *err);
 
-/* Asks a new process what it is called, and settles that once it says so or its time is over. */
+/* Reads the service name from a new process again. Once the process tells it, or settle_ns has
+ * passed, moves the process from its held service to the service of that name. */
 void engine_ask_name(struct engine *engine, struct target *target, uint64_t now_ns);
 
-/* Tells a user what is to be known of a process. */
+/* Passes a warning about a process to settings.warns; without one, to the log and `warnings`. */
 void engine_warn(struct engine *engine, struct proc_id id, const struct err *text);
 
-/* Looks for a second interpreter in the process, and tells of it once. */
+/* Looks for a second interpreter in the process; warns when it finds one, and looks no more. */
 void engine_look_for_another(struct engine *engine, struct target *target, uint64_t now_ns);
 
-/* Updates the split of each target from split_pids. */
+/* Sets the split of each target as its profile and split_pids say. */
 void engine_split_all(struct engine *engine, uint64_t now_ns);
 
 #endif

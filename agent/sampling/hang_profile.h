@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang_profile.h - the profile that each hang has for itself, beside the one of its service.
+ * hang_profile.h - separate profile of each hang, beside the one of its service.
  *
- * Once a process is seen to hang its samples are those of a service of the same name with two more
- * labels, `hang` and `pid`: no time is counted twice. That goes on until the process goes on, or
- * the second interval from then ends. What comes after that is the service's own again. Whoever
- * delivers holds such a profile at the first end of an interval (service_defer): so there is one of
- * each hang, of more than an interval if it lasts.
+ * Once a process is seen to hang, its samples go to a service with the same name and two more
+ * labels, `hang` and `pid`; no time is counted twice. They go to the usual service again when the
+ * process runs again, or at the second end of an interval. The first end of an interval does not
+ * deliver such a profile (service_defer): so each hang has one profile, which covers more than an
+ * interval if the hang lasts.
  *
  * Threads: that of the engine.
  */
@@ -16,18 +16,18 @@
 #include "agent/sampling/process.h"
 #include "agent/sampling/service.h"
 
-/* Where a process that hangs comes from. */
+/* The usual service of a process while its samples go to that of a hang. */
 struct hang_profile {
-    struct service *home; /* borrowed, and a user of it; NULL: the process is there */
-    unsigned ends;        /* of intervals since it left */
+    struct service *home; /* borrowed; its `users` counts the process; NULL: it is there now */
+    unsigned ends;        /* ends of intervals since it left `home` */
 };
 
-/* What is seen of the process has changed: it hangs in that way, or goes on. Without memory, or
- * room for another service, it stays where it is. */
+/* Moves the process after process->hang.kind has changed. Without memory, or room for another
+ * service, its samples go to its usual service. */
 void hang_profile_note(struct hang_profile *profile, struct services *services,
                        struct process *process, uint64_t now_ns);
 
-/* The interval ends: all was given out, and is to be delivered. */
+/* Call at the end of an interval, after process_commit and before profiles are delivered. */
 void hang_profile_end_interval(struct hang_profile *profile, struct process *process,
                                uint64_t now_ns);
 

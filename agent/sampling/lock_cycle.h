@@ -8,10 +8,11 @@
 
 #include "agent/sampling/process.h"
 
-/* Looks once in hang.after_ns, or in two seconds where that is shorter, and updates hang.cycle. */
+/* Updates process->hang.cycle, if the last look is hang.after_ns and two seconds ago or longer. */
 void lock_cycle_look(struct process *process, uint64_t now_ns);
 
-/* Hash of the waits that are part of a cycle; 0: no cycle. *out_first: the index of one of them. */
+/* Hash of the waits that are part of a cycle, with the index of one of them in *out_first; 0: there
+ * is no cycle, and *out_first is untouched. */
 MUST_CHECK uint64_t lock_cycle_find(const struct cpy_lock_wait *waits, size_t count,
                                     size_t *out_first);
 

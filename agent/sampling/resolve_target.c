@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resolve_target.c - see target_selection.h. */
+/* resolve_target.c - see resolve_target.h. */
 #include "agent/sampling/resolve_target.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resolve_target.h - what people mean by a TARGET: a process, a section of the settings, or a
+/* resolve_target.h - resolves the TARGET of a command: a pid, a section of the ini file, or a
  * service. */
 #ifndef AGENT_SAMPLING_RESOLVE_TARGET_H
 #define AGENT_SAMPLING_RESOLVE_TARGET_H
@@ -8,8 +8,9 @@
 #include "conf/conf.h"
 
 /*
- * Whom `target` names: the process that has it as its number now, a section whose service is known,
- * else a service; "" is everybody. The burst has no rate and no end yet.
+ * Gives a burst that covers `target`: digits are the pid of a process (one that runs now, so that a
+ * later process with the pid is not covered); a name is a section of `conf` whose service has no
+ * '$', or else a service; "" covers every process. rate_hz and until_ns are 0.
  */
 struct burst resolve_target(const struct conf *conf, const char *target);
 

@@ -14,28 +14,28 @@
 /*
  * Cache: processes that are sampled
  * Key:   pid and start time, held by a pidfd
- * Ends:  when the pidfd tells its end, 50 samples in a row fail, or the finder lets it go
+ * Ends:  when the pidfd is readable, 50 samples in a row fail, or engine_drop is called
  * Test:  tests/unit/sampling/test_engine.c: another_one_with_its_number_is_not_it
  */
 struct target {
-    struct proc_id id;  /* descriptors of a process: `pidfd`, and what cpy_open says */
-    uint64_t exec_mark; /* proc_exec_mark of the program that is sampled */
+    struct proc_id id;
+    uint64_t exec_mark; /* proc_exec_mark of the program when sampling began */
     struct target_profile profile;
     struct tick tick; /* when it is due next */
     struct sampling_cost cost;
-    double share_ns;                         /* CPU time that it may use a second; INFINITY: any */
-    int pidfd;                               /* owned: tells its end; -1: the kernel has none */
+    double share_ns;                         /* cost that it may have a second; INFINITY: any */
+    int pidfd;                               /* owned: readable when it exits; -1: not available */
     unsigned raced;                          /* samples in a row that failed */
-    uint64_t name_ns;                        /* when to ask again what it is called; UINT64_MAX:
-                                                that is settled */
-    uint64_t settle_ns;                      /* when that is settled, whatever it says */
-    uint64_t another_ns, another_backoff_ns; /* when to look next for a second interpreter in it */
-    uint64_t another_mapped;                 /* proc_memory_mark when that was done */
-    uint64_t samples;                        /* so far */
-    uint64_t failed[ENGINE_OUTCOMES];        /* of those */
+    uint64_t name_ns;                        /* monotonic: when to ask its name again; UINT64_MAX:
+                                                the name is final */
+    uint64_t settle_ns;                      /* monotonic: when the name becomes final at last */
+    uint64_t another_ns, another_backoff_ns; /* monotonic: when to look for a second interpreter */
+    uint64_t another_mapped;                 /* proc_memory_mark at the last such look */
+    uint64_t samples;                        /* as in struct engine_stats, as `failed` */
+    uint64_t failed[ENGINE_OUTCOMES];
     struct stats_refusals refusals;
     struct process process;
-    struct hang_profile hanging; /* while it hangs */
+    struct hang_profile hanging;
 };
 
 #endif
