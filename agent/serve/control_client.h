@@ -7,10 +7,11 @@
 #include "base/buf.h"
 
 /*
- * Asks the agent at `path`, and waits up to 40 s for each part of its answer.
+ * Sends a request to the agent at `path`, and waits up to 40 s for each part of its answer.
  *
- * Gives: EXIT_OK, or another exit status: `err` says why. In either case `answer`, which holds what
- *        follows the line "ok" and is ended with buf_finish.
+ * Gives: EXIT_OK and in `answer` the text after the line "ok"; or EXIT_FAILED, EXIT_USAGE (the
+ *        target is too long) or EXIT_UNAVAILABLE (no agent), and `err` says why. The caller ends
+ *        `answer` with buf_finish in any case.
  */
 MUST_CHECK int control_client_ask(const char *path, const struct control_request *request,
                                   struct buf *answer, struct err *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control_text.h - what is said on the control socket: one line asked, an answer until the end.
+ * control_text.h - protocol of the control socket: the client sends one line, the agent sends an
+ * answer and closes the connection.
  *
  *   status              ->  ok, then the state as text
  *   status json         ->  ok, then the state as one JSON object
- *   exporters           ->  ok, then a line an exporter: whether it falls behind
+ *   exporters           ->  ok, then a line for each exporter: whether it falls behind
  *   reload              ->  ok, or error and why
- *   burst HZ NS TARGET  ->  ok and how many processes, or error and why
+ *   burst HZ NS TARGET  ->  ok and the number of processes, or error and why
  *
  * The first line of an answer is "ok" or "error".
  */
@@ -30,15 +31,15 @@ enum control_kind {
     CONTROL_STATUS,
     CONTROL_STATUS_JSON,
     CONTROL_EXPORTERS,
-    CONTROL_RELOAD, /* from here on the main loop carries it out */
+    CONTROL_RELOAD, /* this and the next are orders: the main loop carries them out */
     CONTROL_BURST
 };
 
 struct control_request {
     enum control_kind kind;
-    double rate_hz;                  /* of a burst, and all below */
+    double rate_hz;                  /* of CONTROL_BURST, as the next two: 0.1 to 1000 */
     uint64_t duration_ns;            /* up to a day */
-    char target[CONTROL_TARGET_MAX]; /* a pid, or the name of a service or section */
+    char target[CONTROL_TARGET_MAX]; /* as in resolve_target.h */
 };
 
 /* Reads a request without its newline. False: `err` says what is wrong with it. */

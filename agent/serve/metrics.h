@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.h - a state in the text format of Prometheus, version 0.0.4.
+ * metrics.h - prints a state in the text format of Prometheus, version 0.0.4.
  *
- * No label holds a pid, a path or a name of a process: the number of series is bounded.
+ * No label holds a pid, a path or a name of a process, so the number of series is bounded.
  */
 #ifndef AGENT_SERVE_METRICS_H
 #define AGENT_SERVE_METRICS_H

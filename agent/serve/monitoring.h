@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/serve: knows what a running agent tells and takes: state, metrics, page, control
- * socket. Does not know how samples are taken; it changes nothing but by an order to the main
- * loop.
+ * Folder agent/serve: interfaces of a running agent: state, metrics, page, control socket. Does not
+ * know how samples are taken. Other threads change nothing: they hand orders to the main loop.
  *
  * monitoring.h - makes the agent's state visible: gathers it once a second, serves it over the
  * control socket and HTTP, and notifies a service manager.
@@ -25,18 +24,19 @@
 
 struct monitoring {
     struct state_share share;
-    struct on_demand *on_demand; /* owned: of `web` */
+    struct on_demand *on_demand; /* owned: makes profiles for `web` */
     struct control *control;     /* owned; NULL: none */
-    struct web *web;             /* owned; NULL: there is none */
-    struct control *left; /* owned: of the settings before, until left_ns, to send its answers */
-    uint64_t left_ns;
+    struct web *web;             /* owned; NULL: none */
+    struct control *left; /* owned: control socket of the settings before, open until left_ns to
+                             answer the request for a reload; NULL: none */
+    uint64_t left_ns;     /* monotonic */
     struct service_cpu_table service_cpu; /* of the profiles so far */
     struct notify notify;
     struct state_config config;
-    int64_t started_ns;
-    uint64_t started_mono_ns, next_ns;
-    bool shared;    /* `share` is initialised */
-    bool published; /* a state was published before: the agent is ready */
+    int64_t started_ns;                /* UTC */
+    uint64_t started_mono_ns, next_ns; /* monotonic; next_ns: when to publish next */
+    bool shared;                       /* `share` and `notify` are initialised */
+    bool published;                    /* a state was published: the next ones are `ready` */
 };
 
 /* Sources of the state. All borrowed. */
@@ -47,54 +47,56 @@ struct monitoring_sources {
     struct proc_reader *reader;
 };
 
-/* Wakes the main loop when a request has come; must be blocked. */
+/* Wakes the main loop when a request has come. Must be blocked in all threads. */
 enum { MONITORING_SIGNAL = SIGUSR2 };
 
 /*
- * Opens the control socket of the settings. False: it cannot be opened, `err` says why. If only the
- * default path cannot be opened, that is logged and the result is true.
+ * Opens the control socket and the HTTP server of the settings; `path` is that of the ini file.
+ * False: `err` says why; monitoring_close is still needed. A control socket that cannot be opened
+ * at the default path is logged, and is no error.
  */
 MUST_CHECK bool monitoring_open(struct monitoring *monitoring, const char *path,
                                 const struct conf *conf, struct err *err);
 
-/* Replacements that changed settings ask for. */
+/* Replacements for changed settings. */
 struct monitoring_change {
-    struct control *control; /* owned */
-    struct web *web;         /* owned */
-    bool new_control, new_web;
+    struct control *control;   /* owned; NULL: none */
+    struct web *web;           /* owned; NULL: none */
+    bool new_control, new_web; /* the member replaces that of struct monitoring, also by NULL */
 };
 
 /*
  * Opens the sockets whose address differs between `before` and `conf`. False: one cannot be opened,
  * `err` says why.
  *
- * Gives: *out, ended with monitoring_apply, or with monitoring_abandon if the settings are refused.
+ * Gives: *out. Call monitoring_apply, or monitoring_abandon if the settings are refused.
  */
 MUST_CHECK bool monitoring_prepare(struct monitoring *monitoring, const struct conf *before,
                                    const struct conf *conf, struct monitoring_change *out,
                                    struct err *err);
 
+/* Puts the replacements into effect, and the other settings of the HTTP server; or frees them. */
 void monitoring_apply(struct monitoring *monitoring, const struct conf *conf,
                       const struct monitoring_change *change);
 void monitoring_abandon(const struct monitoring_change *change);
 
-/* A reload begins. */
+/* Tells the service manager that a reload begins. */
 void monitoring_reloading(const struct monitoring *monitoring);
 
-/* Records the result of a reload; `err` says why it failed. */
+/* Records the result of a reload, and tells the service manager; `err` says why it failed. */
 void monitoring_reloaded(struct monitoring *monitoring, bool good, const struct err *err);
 
-/* A profile is about to be published. */
+/* Adds the CPU time of a profile that is about to be published to service_cpu. */
 void monitoring_note_profile(struct monitoring *monitoring, const struct service *service,
                              uint64_t now_ns);
 
-/* Gathers and publishes the state. Only this function feeds the service manager's watchdog. */
+/* Gathers and publishes the state. Only this call feeds the service manager's watchdog. */
 void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources);
 
 /* Tells the service manager that the agent stops. */
 void monitoring_ending(const struct monitoring *monitoring);
 
-/* Ends it. A struct of zeros is fine. */
+/* Closes and frees all. A struct of zeros is fine. */
 void monitoring_close(struct monitoring *monitoring);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h - what the agent knows of itself at one moment: what `pystrobe status` and the
- * metrics are printed from.
+ * state.h - state of the agent at one moment: source of `pystrobe status` and of the metrics.
  *
- * Shape:   state_new, fill it in, state_share_put; who prints takes it with state_share_get and
- *          gives it back with state_drop.
- * Threads: once shared a state does not change any more.
+ * Shape:   state_new, fill it in, state_share_put; other threads take a reference with
+ *          state_share_get, print it, and give the reference back with state_drop.
+ * Threads: a state that was shared does not change any more.
  *
  * Names in it come from processes and from the ini file; the printers escape them.
  */
@@ -22,31 +21,30 @@
 
 enum {
     STATE_NAME_MAX = 256,
-    STATE_TARGETS_MAX = 4096 /* that are listed; the others are counted */
+    STATE_TARGETS_MAX = 4096 /* most targets in a state; the others are left out */
 };
 
 /* One process. */
 struct state_target {
     pid_t pid;
-    struct program program; /* that was found to be a target */
+    struct program program; /* that was found to be a target; zeros: not known */
     char service[STATE_NAME_MAX];
-    char named_by[96]; /* why it is called so */
-    char python[32];   /* "" as long as it is not known */
-    const char *doing; /* static: "sampled", "waits", "apart" */
-    double rate_hz;    /* now: less than wanted_hz if max_cpu has slowed it */
-    double wanted_hz;  /* as the settings or a burst ask for it */
-    bool burst;        /* sampled more often for a while */
+    char named_by[96]; /* source of the service name, for people */
+    char python[32];   /* version; "": not known yet */
+    const char *doing; /* static: "sampled", "waits", "apart": in quarantine, or it blocks */
+    double rate_hz;    /* current rate: less than wanted_hz if max_cpu has slowed it */
+    double wanted_hz;  /* rate of the settings or of a burst */
+    bool burst;        /* a burst covers it */
     struct engine_counts counts;
-    const char *hang; /* static: how it hangs; NULL: it does not */
-    pid_t hang_tid;   /* of the thread that is stuck; 0: none is, or not known */
-    uint64_t hang_ns; /* for how long */
-    uint64_t hangs;   /* how often it hung so far */
+    const char *hang; /* static: hang_name; NULL: it does not hang */
+    pid_t hang_tid;   /* as in struct hang */
+    uint64_t hang_ns; /* how long it has hung */
+    uint64_t hangs;   /* hangs so far */
 };
 
-/* A service, and the CPU time of its profiles in the last hour: see service_cpu.h. */
 struct state_service {
     char name[STATE_NAME_MAX];
-    uint64_t cpu_ns;
+    uint64_t cpu_ns; /* CPU time in its profiles of the last hour: see service_cpu.h */
 };
 
 struct state_exporter {
@@ -55,30 +53,30 @@ struct state_exporter {
     struct delivery_stats delivery;
 };
 
-/* The settings, and the last try to read them anew. */
+/* The settings, and the last reload. */
 struct state_config {
-    char path[STATE_NAME_MAX];
-    bool good;         /* the last one */
-    int64_t loaded_ns; /* UTC: the settings in effect */
-    int64_t tried_ns;  /* UTC: the last try; 0: there was none */
-    uint64_t reloads;  /* that were applied */
-    uint64_t failures; /* that were not */
-    struct err error;  /* the first mistake of the last one; "" if it was good */
+    char path[STATE_NAME_MAX]; /* of the ini file */
+    bool good;         /* the last reload succeeded */
+    int64_t loaded_ns; /* UTC: when the settings in effect were loaded */
+    int64_t tried_ns;  /* UTC: when the last reload was tried; 0: there was none */
+    uint64_t reloads;  /* reloads that succeeded */
+    uint64_t failures; /* reloads that failed */
+    struct err error;  /* why the last failed one failed; "": none has failed */
 };
 
 struct state {
     atomic_uint references;
-    pid_t pid;
-    int64_t taken_ns, started_ns; /* UTC */
-    uint64_t taken_mono_ns, started_mono_ns;
-    uint64_t cpu_ns;       /* used by all of pystrobe */
+    pid_t pid;                               /* of the agent */
+    int64_t taken_ns, started_ns;            /* UTC: time of this state; start of the agent */
+    uint64_t taken_mono_ns, started_mono_ns; /* the same, monotonic */
+    uint64_t cpu_ns;       /* CPU time used by all processes of pystrobe */
     uint64_t http_cpu_ns;  /* of it, for answers over HTTP */
-    uint64_t memory_bytes; /* resident */
-    size_t fds, fds_max;
-    uint64_t log_left_out;
-    size_t unkillable; /* processes of ours that were killed and do not end */
-    uint64_t profiles; /* built */
-    bool ready;        /* it has looked for processes */
+    uint64_t memory_bytes; /* resident memory of the agent's process */
+    size_t fds, fds_max;   /* open descriptors of that process; their limit */
+    uint64_t log_left_out; /* log lines that were left out */
+    size_t unkillable;     /* child processes that were killed and have not ended */
+    uint64_t profiles;     /* profiles built so far */
+    bool ready;            /* the agent has looked for processes */
     struct state_config config;
     struct budget_state budget;
     struct delivery_spool_stats spool;
@@ -96,33 +94,34 @@ struct state {
 /* Gives: an empty state with one reference; NULL: out of memory. */
 MUST_CHECK struct state *state_new(void);
 
-/* One more target, service or exporter, zeroed, to be filled in. NULL: no memory, or too many. */
+/* Append a zeroed target, service or exporter. Lend it until the next call. NULL: no memory, or
+ * there are STATE_TARGETS_MAX targets. */
 MUST_CHECK struct state_target *state_add_target(struct state *state);
 MUST_CHECK struct state_service *state_add_service(struct state *state);
 MUST_CHECK struct state_exporter *state_add_exporter(struct state *state);
 
-/* Fills in what this process itself uses: CPU time, memory, descriptors. */
+/* Sets cpu_ns, memory_bytes, fds and fds_max to those of this process. */
 void state_own_use(struct state *state);
 
 /* Gives a reference back; the last one frees it. NULL is fine. */
 void state_drop(struct state *state);
 
-/* The most important in one line, without a newline, as `systemctl status` shows it. */
+/* Appends a summary in one line, without a newline, for `systemctl status`. */
 void state_line(const struct state *state, struct buf *out);
 
-/* For people, as `pystrobe status` prints it. */
+/* Appends the text that `pystrobe status` prints. */
 void state_text(const struct state *state, struct buf *out);
 
-/* One JSON object and a newline, as pystrobe(8) describes it. */
+/* Appends one JSON object and a newline, as pystrobe(8) describes it. */
 void state_json(const struct state *state, struct buf *out);
 
-/* A line an exporter: "keeps up" or "falls behind", its name and its pace, with tabs between. */
+/* Appends a line for each exporter: "keeps up" or "falls behind", its name, its pace, with tabs. */
 void state_exporters(const struct state *state, struct buf *out);
 
 /* The newest state, for other threads. */
 struct state_share {
     pthread_mutex_t lock;
-    struct state *newest; /* owned: one reference */
+    struct state *newest; /* owned: one reference; NULL: none yet */
 };
 
 void state_share_init(struct state_share *share);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assignments.h - which process is sampled by which sampler, and which processes are in quarantine.
+ * assignments.h - table of the processes that samplers sample: each with its sampler; and the
+ * processes in quarantine.
  *
  * Threads: one.
  */
@@ -22,33 +23,33 @@
  */
 struct assignment {
     struct proc_id id;
-    uint64_t mark;                   /* proc_exec_mark when it was found */
+    uint64_t mark;                   /* proc_exec_mark when it was found; 0: could not be read */
     struct sampler_process *sampler; /* borrowed: the one that it is assigned to */
-    bool sent;                       /* that sampler has got it */
-    bool sampling;                   /* that sampler samples it */
-    bool known;                      /* some sampler has sampled it before */
-    bool settled;                    /* what it is called, as `service` has it */
+    bool sent;                       /* IPC_TAKE was sent to `sampler` */
+    bool sampling;                   /* `sampler` samples it */
+    bool known;                      /* a sampler, this or an earlier one, has sampled it */
+    bool settled;                    /* `service` is final */
     uint64_t began_ns;               /* monotonic: start of sampling */
-    struct target_profile profile;
-    double share_ns; /* CPU time that it may use, ns a second; INFINITY: as asked for */
-    char service[sizeof(((struct target_profile *)NULL)->service)]; /* as its sampler says: an SDK
-                                                                     * may have given it another */
-    char named_by[sizeof(((struct target_profile *)NULL)->named_by)];
+    struct target_profile profile;   /* as the finder gave it */
+    double share_ns; /* cost that it may have, ns a second; INFINITY: no limit */
+    char service[sizeof(((struct target_profile *)NULL)->service)]; /* as its sampler reports it: a
+                                                                     * name of an SDK, say */
+    char named_by[sizeof(((struct target_profile *)NULL)->named_by)]; /* likewise */
     char python[32];             /* version; "": not known yet */
-    struct engine_counts counts; /* by all samplers so far */
-    struct engine_counts before; /* by samplers that have ended */
+    struct engine_counts counts; /* of all its samplers so far */
+    struct engine_counts before; /* of earlier samplers: `counts` when it was last sent anew */
     struct hang_reported hang;
 };
 
 struct assignments {
     struct assignment *items; /* owned */
     size_t count, capacity;
-    size_t next; /* index that the next counts are likely for */
+    size_t next; /* index where assignments_count begins its search */
     struct quarantine quarantine;
 };
 
-/* Adds a process for `sampler`, or for `quarantine_sampler` if it is in quarantine. Lends it until
- * the next add or remove; NULL: out of memory. */
+/* Adds a process for `sampler`, or for `quarantine_sampler` if it is in quarantine. Lends the item
+ * until the next add or remove; NULL: out of memory. */
 MUST_CHECK struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
                                               const struct target_profile *profile,
                                               struct sampler_process *sampler,
@@ -64,30 +65,30 @@ struct assignment *assignments_reading(const struct assignments *assignments,
 void assignments_count(struct assignments *assignments, const struct sampler_process *sampler,
                        struct proc_id id, const struct engine_counts *counts);
 
-/* Removes one; NULL is fine. */
+/* Removes a process; NULL is fine. */
 void assignments_remove(struct assignments *assignments, struct assignment *assignment);
 
-/* Assigns it to another sampler. */
+/* Assigns a process to another sampler, to which it must be sent. */
 void assignments_move(struct assignment *assignment, struct sampler_process *sampler);
 
-/* The sampler was lost: all its processes must be sent again. */
+/* The sampler was lost: marks all its processes as not sent. */
 void assignments_unsend(struct assignments *assignments, const struct sampler_process *sampler);
 
-/* A sampler was lost while it read this process: puts it into quarantine. Lends its entry until the
- * next call; NULL: out of memory. */
+/* A sampler was lost while it read this process: assigns the process to `quarantine_sampler` and
+ * adds it to the quarantine. Lends its entry until the next call; NULL: out of memory. */
 const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
                                                       struct assignment *assignment,
                                                       struct sampler_process *quarantine_sampler,
                                                       uint64_t now_ns);
 
-/* When a process in quarantine may be retried; 0: it is not in quarantine. */
+/* When a process in quarantine may be retried (monotonic); 0: it is not in quarantine. */
 uint64_t assignments_retry_ns(const struct assignments *assignments,
                               const struct assignment *assignment);
 
-/* Forgets processes in quarantine that have ended. */
+/* Removes processes from the quarantine that have ended. */
 void assignments_sweep(struct assignments *assignments);
 
-/* Number of processes that samplers open now. */
+/* Number of processes that samplers are opening now. */
 size_t assignments_opening(const struct assignments *assignments);
 
 /* Number of processes that are sampled now. */

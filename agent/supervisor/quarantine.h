@@ -17,13 +17,13 @@ enum { QUARANTINE_MAX = 1024 }; /* beyond it the entry with the oldest failure i
 /*
  * Cache: processes that have blocked or crashed a sampler
  * Key:   pid and start time
- * Ends:  when no process has both; another program in the same process stays until its next try
+ * Ends:  when no process has both; an exec in the process does not end it
  * Test:  tests/unit/supervisor/test_quarantine.c: another_process_with_the_pid_is_no_suspect
  */
 struct quarantine_entry {
     struct proc_id id;
-    uint64_t blamed_ns; /* when it was added last */
-    uint64_t wait_ns;   /* backoff from then on */
+    uint64_t blamed_ns; /* last quarantine_add */
+    uint64_t wait_ns;   /* backoff: how long it is not retried after blamed_ns */
     uint64_t count;     /* samplers that it has blocked or crashed */
 };
 
@@ -40,7 +40,7 @@ const struct quarantine_entry *quarantine_add(struct quarantine *quarantine, str
 const struct quarantine_entry *quarantine_find(const struct quarantine *quarantine,
                                                struct proc_id id);
 
-/* When it may be retried. */
+/* When the process may be retried. */
 uint64_t quarantine_next_ns(const struct quarantine_entry *entry);
 
 /* Removes the entries for which `is_gone` gives true. */

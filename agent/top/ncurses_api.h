@@ -34,7 +34,7 @@ struct ncurses_api {
 /* All of it is NULL until ncurses_api_load has succeeded. */
 extern struct ncurses_api ncurses;
 
-/* Loads ncurses if it is not loaded yet. Errors: false: `err` says why, as library_load does. */
+/* Loads ncurses if it is not loaded yet. False: `err` says why, as library_load does. */
 MUST_CHECK bool ncurses_api_load(struct err *err);
 
 #endif
