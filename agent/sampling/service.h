@@ -54,7 +54,7 @@ enum { SERVICES_HELD_MAX = 256 }; /* services held at once */
 struct service {
     char *name;           /* owned */
     struct labels labels; /* of the service, beside its name */
-    size_t users;         /* processes that are sampled into it: see services_trim */
+    size_t users;         /* services_trim keeps the service while this is above 0 */
     bool deferred;        /* result of the last service_defer */
     struct proc_id held;  /* the process of a held profile: services_hold; pid 0: not held */
     uint64_t hold_end_ns; /* monotonic: a held profile is released then, whatever has come */

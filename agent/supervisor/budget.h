@@ -4,9 +4,9 @@
  *
  * CPU time is judged over the last minute. Opening processes has an account of its own, and
  * requests of users have limits elsewhere; the rest (samples, scans, delivery) must stay within
- * the limit `cpu`. Samples get at least a quarter of the limit, even if scans and delivery take more than the
- * rest. Usage of the first seconds is spread over BUDGET_PATIENCE_NS, because it contains the
- * agent's own start, which comes once.
+ * the limit `cpu`. Samples get at least a quarter of the limit, even if scans and delivery take
+ * more than the rest. Usage of the first seconds counts as if spread over BUDGET_PATIENCE_NS,
+ * because the agent's own start, which is part of it, comes once.
  *
  * Samples: while the last minute is within the limit, targets are sampled at the rates asked for.
  * Then samples, scans and delivery may take up to 1.5 times the limit, and together with opening

@@ -31,7 +31,7 @@ enum { SUPERVISOR_SAMPLERS_MAX = 4 };
 struct supervisor_stats {
     uint64_t started;                /* samplers started so far */
     uint64_t blocked;                /* of them, killed because a process blocked them */
-    uint64_t crashed;                /* of them, ended by themselves, also without a crash */
+    uint64_t crashed;                /* of them, ended by themselves or sent broken reports */
     uint64_t silent;                 /* of them, killed because their heartbeat stopped */
     size_t quarantine;               /* entries of the quarantine now */
     size_t samplers;                 /* samplers that run now */
@@ -106,7 +106,7 @@ struct supervisor_process {
     double wanted_hz;   /* rate of the settings, or of its burst */
     double rate_hz;     /* current rate: wanted_hz, or less if max_cpu has slowed it */
     bool burst;         /* a burst covers it */
-    bool sampling;                      /* false: it waits, is being opened, or its sampler was lost */
+    bool sampling;                      /* false: it waits, or is being opened */
     bool quarantined;                   /* assigned to the sampler for quarantine: it, or another
                                            process of its owner, has blocked or crashed a sampler */
     const struct engine_counts *counts; /* some seconds old */

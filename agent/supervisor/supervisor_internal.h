@@ -66,7 +66,7 @@ void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const c
 bool supervisor_refuses_owner(struct supervisor *supervisor, uint64_t owner, uint64_t now_ns);
 
 /* Handles a sampler that has ended, or whose channel or reports are broken. If it still runs, this
- * hangs up and must be called again after its end. Else its processes go to the next sampler. */
+ * kills it and must be called again after its end. Else its processes are sent again later. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
 /* Sends IPC_END for the running interval. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cells.h - a screen of pystrobe top as rows of cells, before it goes to any terminal.
+ * cells.h - a screen of pystrobe top as rows of cells, independent of any terminal.
  *
- * Foreign text is put into cells as escape.h shows it: one character a cell, with what joins
- * it; one that takes two columns leaves the cell behind it empty.
+ * Foreign text is escaped as escape.h says. A cell has one character with its combining marks; a
+ * character of two columns leaves the next cell empty.
  *
- * Shape:   top_cells_init, put texts, read the cells or top_cells_text, top_cells_finish.
+ * Shape:   top_cells_init; top_cells_put and the like; read the cells or top_cells_text;
+ *          top_cells_finish.
  */
 #ifndef AGENT_TOP_CELLS_H
 #define AGENT_TOP_CELLS_H
@@ -18,33 +19,33 @@
 
 enum {
     TOP_CELL_BYTES = 16,
-    TOP_SIDE_MAX = 1024 /* rows, columns; of a larger terminal the rest stays empty */
+    TOP_SIDE_MAX = 1024 /* most rows, and most columns; the rest of a larger terminal stays empty */
 };
 
-/* How a cell looks: what it is, the screen knows the colours. */
+/* Meaning of a cell; screen.c has the colours. */
 enum top_style {
     TOP_PLAIN,
-    TOP_STRONG, /* names in the head, what is chosen */
-    TOP_HEAD,   /* over the columns */
-    TOP_HOT,
-    TOP_WARM,
-    TOP_FAINT,
-    TOP_ALERT,
-    TOP_CURSOR,
+    TOP_STRONG, /* names, and what the user has chosen */
+    TOP_HEAD,   /* names of columns */
+    TOP_HOT,    /* a large share */
+    TOP_WARM,   /* a middle share */
+    TOP_FAINT,  /* less important text */
+    TOP_ALERT,  /* a state that the user should notice */
+    TOP_CURSOR, /* the marked row */
     TOP_STYLES
 };
 
 struct top_cell {
-    char text[TOP_CELL_BYTES]; /* UTF-8, no NUL behind it if it is full */
-    uint8_t size;              /* 0: the right half of the cell before */
-    uint8_t width;             /* columns */
+    char text[TOP_CELL_BYTES]; /* UTF-8, without a NUL */
+    uint8_t size;              /* bytes of `text`; 0: the right half of the cell before */
+    uint8_t width;             /* columns: 1 or 2; 0: the right half of the cell before */
     uint8_t style;             /* enum top_style */
 };
 
 struct top_cells {
-    struct top_cell *cells; /* owned: rows of `width` cells */
+    struct top_cell *cells; /* owned: `height` rows of `width` cells */
     size_t width, height;
-    bool ascii; /* the terminal shows no other characters */
+    bool ascii; /* the terminal shows ASCII only: other characters become '?' */
 };
 
 /* A place for text: `width` cells from column `x` on. */
@@ -55,17 +56,17 @@ struct top_box {
 /* Makes blank cells; sides are cut at TOP_SIDE_MAX. False: out of memory. */
 MUST_CHECK bool top_cells_init(struct top_cells *cells, size_t width, size_t height, bool ascii);
 
-/* Puts text into a box; of one that is too long the end is left out, or with `keep_end` its
- * beginning, which an ellipsis says. Gives the columns used. */
+/* Put text into a box, as far as the box is on the screen. An ellipsis replaces the end of a text
+ * that is too long; in top_cells_put_end, its beginning. Give the columns used. */
 size_t top_cells_put(struct top_cells *cells, struct top_box box, enum top_style style,
                      const char *text);
 size_t top_cells_put_end(struct top_cells *cells, struct top_box box, enum top_style style,
                          const char *text);
 
-/* Gives a whole row another style. */
+/* Sets the style of a whole row. */
 void top_cells_paint(struct top_cells *cells, size_t y, enum top_style style);
 
-/* Appends the rows as text, without the blanks at their ends. */
+/* Appends the rows as text, a line each, without the blanks at their ends. */
 void top_cells_text(const struct top_cells *cells, struct buf *out);
 
 void top_cells_finish(struct top_cells *cells);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list.h - which functions, lines or threads are shown, and in which order.
+ * list.h - chooses and sorts the functions, lines or threads that are shown.
  *
  * Shape:   all 0 at first; top_list_make whenever the model or the state has changed;
  *          top_list_finish.
@@ -10,22 +10,22 @@
 
 #include "agent/top/state.h"
 
-/* Indices of a table's items as they are shown. */
+/* The items that are shown, in their order. */
 struct top_list {
-    uint32_t *items; /* owned */
+    uint32_t *items; /* owned: indices in the model's table of the shown kind */
     size_t count;
 };
 
-/* Chooses and sorts. Gives: false: out of memory, and the list is as it was. */
+/* Makes the list again for `state`. False: out of memory, and *out is as it was. */
 MUST_CHECK bool top_list_make(const struct top_model *model, const struct top_state *state,
                               struct top_list *out);
 
 void top_list_finish(struct top_list *list);
 
-/* The item's sums that count: of all time, or of the last seconds. */
+/* The sums of an item that are shown: `whole` or `recent`, by state->whole. */
 const struct top_sum *top_sum_of(const struct top_state *state, const struct top_item *item);
 
-/* The name and file that an item is shown with: those of a line are its function's. */
+/* The key with the name and file that are shown for an item: its own; of a line, its function's. */
 const struct top_key *top_names_of(const struct top_model *model, enum top_kind kind,
                                    const struct top_item *item);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen.h - the terminal of pystrobe top: shows cells, gives keys, and is restored at the end.
+ * screen.h - the terminal of pystrobe top: shows cells, reads keys, and is restored at the end.
  *
- * Shape:   screen_open; screen_draw and screen_key; screen_close. There is one terminal, so there
- *          is one screen.
- * Threads: one, but for screen_restore.
- * Beware:  if stderr is a terminal, what is written there is kept back until the screen is closed.
+ * Shape:   screen_open; screen_size, screen_draw and screen_key; screen_close. There is one
+ *          terminal, so there is one screen.
+ * Threads: one, except for screen_restore.
+ * Beware:  if stderr is a terminal, text written to it is held back until the screen is closed or
+ *          restored.
  */
 #ifndef AGENT_TOP_SCREEN_H
 #define AGENT_TOP_SCREEN_H
 
 #include "agent/top/cells.h"
 
-/* Takes the terminal of standard input and output; a crash restores it. False: `err` says why, and
- * it is as it was. */
+/* Takes over the terminal of standard input and output; a crash restores it. False: `err` says why,
+ * and the terminal is as it was. */
 MUST_CHECK bool screen_open(struct err *err);
 
 /* True if characters beyond ASCII can be shown. */
@@ -22,22 +23,24 @@ bool screen_has_utf8(void);
 /* Gives the terminal's size in cells (80 x 24 if not known), and resizes the screen to that. */
 void screen_size(size_t *width, size_t *height);
 
-/* Shows cells, as many as screen_size gave. */
+/* Shows cells of the size that screen_size gave. */
 void screen_draw(const struct top_cells *cells);
 
-/* The next key that was pressed: a character or enum of state.h; TOP_KEY_NONE: none; 0: unknown. */
+/* The next key, without waiting: a code point or enum top_key_code of state.h; TOP_KEY_NONE: none
+ * was pressed; 0: a key without a meaning here. */
 uint32_t screen_key(void);
 
 /* True if the terminal has hung up. */
 bool screen_is_gone(void);
 
-/* Restores the terminal and stops this process until SIGCONT; screen_draw takes it again. */
+/* Restores the terminal and stops this process until SIGCONT; screen_draw takes it over again. */
 void screen_suspend(void);
 
-/* Restores the terminal and frees all. Nothing if it is not open. */
+/* Restores the terminal and frees all. Nothing if the screen is not open. */
 void screen_close(void);
 
-/* Restores the terminal, frees nothing: for signal handlers, and if the screen's thread hangs. */
+/* Restores the terminal and frees nothing: for signal handlers, and other threads if that of the
+ * screen hangs. */
 void screen_restore(void);
 
 #endif
