@@ -43,8 +43,8 @@ struct async_stacks {
     size_t count, capacity;
     cpy_addr *before; /* owned, ascending: ids of the tasks of the sample before */
     size_t before_count, before_capacity;
-    bool has_cycle; /* tasks of the last sample await each other in a cycle */
-    uint32_t cycle, /* location of "<awaited in a cycle>" */
+    bool has_cycle;  /* tasks of the last sample await each other in a cycle */
+    uint32_t cycle,  /* location of "<awaited in a cycle>" */
         cycle_depth; /* 1; 0: the profile has no room for it */
     bool failed;     /* out of memory; stays set */
 };

@@ -19,10 +19,10 @@ enum { ENGINE_WARNINGS_MAX = 8192 }; /* bytes */
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
-    struct cpy_stats ended; /* sum of the unwinder's counters of processes no longer sampled */
-    struct finder *finder;  /* owned; NULL without settings.choose */
-    struct refused refused; /* processes that the finder found, and that cannot be read */
-    struct buf warnings;    /* owned: see engine_warnings */
+    struct cpy_stats ended;      /* sum of the unwinder's counters of processes no longer sampled */
+    struct finder *finder;       /* owned; NULL without settings.choose */
+    struct refused refused;      /* processes that the finder found, and that cannot be read */
+    struct buf warnings;         /* owned: see engine_warnings */
     struct cpy_scratch *scratch; /* owned: shared by all targets */
     struct target **sampling;    /* owned, and so is each; stats.sampling of them */
     size_t sampling_capacity;

@@ -117,7 +117,7 @@ struct process_idle {
     uint64_t cheap_checks, cheap_check_ticks; /* since the last full check; their ticks */
     uint64_t cheap_check_ns;                  /* monotonic: the last cheap check */
     uint64_t clock_read_ns; /* `now_ns` of the last sample that read the CPU clock; 0: none */
-    bool runs;    /* a thread ran in the last sample, so the clock has moved since */
+    bool runs;              /* a thread ran in the last sample, so the clock has moved since */
     bool goes_on; /* idle since before the end of the last interval, with all threads known */
 };
 
@@ -149,16 +149,16 @@ struct process {
     size_t pending_count, pending_capacity;
     struct process_thread *threads; /* owned, in the order in which they were last seen */
     size_t thread_count, thread_capacity;
-    size_t next;       /* index where the search for the next thread of a sample begins */
-    uint64_t sample;   /* number of samples that read the process */
-    uint64_t last_ns;  /* monotonic: the last sample */
-    uint64_t names_ns; /* monotonic: when names of threads were last looked at again */
-    clockid_t clock;   /* CPU clock of the process */
-    bool has_clock;    /* `clock` is valid */
-    uint64_t cpu_ns;              /* value of `clock`, as last read */
-    uint64_t cpu_base_ns;         /* the part of cpu_ns that does not count */
-    uint64_t cpu_given_ns;        /* the part of cpu_ns - cpu_base_ns that is in profiles */
-    uint64_t resting_ns;          /* CPU time of threads not seen running, not in profiles yet */
+    size_t next;           /* index where the search for the next thread of a sample begins */
+    uint64_t sample;       /* number of samples that read the process */
+    uint64_t last_ns;      /* monotonic: the last sample */
+    uint64_t names_ns;     /* monotonic: when names of threads were last looked at again */
+    clockid_t clock;       /* CPU clock of the process */
+    bool has_clock;        /* `clock` is valid */
+    uint64_t cpu_ns;       /* value of `clock`, as last read */
+    uint64_t cpu_base_ns;  /* the part of cpu_ns that does not count */
+    uint64_t cpu_given_ns; /* the part of cpu_ns - cpu_base_ns that is in profiles */
+    uint64_t resting_ns;   /* CPU time of threads not seen running, not in profiles yet */
     struct cpu_attribution tails; /* rows of threads that have ended since the last commit, with an
                                      estimate of what such threads used after their last sample */
     struct cpu_attribution child_tails; /* the same for children that were sampled */

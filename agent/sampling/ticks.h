@@ -58,8 +58,8 @@ struct tick_in {
 
 /* The due times are copied to the heap, because they lie side by side there: that is faster. */
 struct ticks {
-    struct tick_due *heap; /* owned: heap[0] is due first */
-    struct tick_in *in;    /* owned */
+    struct tick_due *heap;                    /* owned: heap[0] is due first */
+    struct tick_in *in;                       /* owned */
     size_t count, heap_capacity, in_capacity; /* `count`: of both */
     uint64_t shortest_ns;                     /* shortest of all periods; 0: not known now */
     uint64_t random;                          /* state of the generator, never 0 */

@@ -56,12 +56,12 @@ struct state_exporter {
 /* The settings, and the last reload. */
 struct state_config {
     char path[STATE_NAME_MAX]; /* of the ini file */
-    bool good;         /* the last reload succeeded */
-    int64_t loaded_ns; /* UTC: when the settings in effect were loaded */
-    int64_t tried_ns;  /* UTC: when the last reload was tried; 0: there was none */
-    uint64_t reloads;  /* reloads that succeeded */
-    uint64_t failures; /* reloads that failed */
-    struct err error;  /* why the last failed one failed; "": none has failed */
+    bool good;                 /* the last reload succeeded */
+    int64_t loaded_ns;         /* UTC: when the settings in effect were loaded */
+    int64_t tried_ns;          /* UTC: when the last reload was tried; 0: there was none */
+    uint64_t reloads;          /* reloads that succeeded */
+    uint64_t failures;         /* reloads that failed */
+    struct err error;          /* why the last failed one failed; "": none has failed */
 };
 
 struct state {
@@ -69,14 +69,14 @@ struct state {
     pid_t pid;                               /* of the agent */
     int64_t taken_ns, started_ns;            /* UTC: time of this state; start of the agent */
     uint64_t taken_mono_ns, started_mono_ns; /* the same, monotonic */
-    uint64_t cpu_ns;       /* CPU time used by all processes of pystrobe */
-    uint64_t http_cpu_ns;  /* of it, for answers over HTTP */
-    uint64_t memory_bytes; /* resident memory of the agent's process */
-    size_t fds, fds_max;   /* open descriptors of that process; their limit */
-    uint64_t log_left_out; /* log lines that were left out */
-    size_t unkillable;     /* child processes that were killed and have not ended */
-    uint64_t profiles;     /* profiles built so far */
-    bool ready;            /* the agent has looked for processes */
+    uint64_t cpu_ns;                         /* CPU time used by all processes of pystrobe */
+    uint64_t http_cpu_ns;                    /* of it, for answers over HTTP */
+    uint64_t memory_bytes;                   /* resident memory of the agent's process */
+    size_t fds, fds_max;                     /* open descriptors of that process; their limit */
+    uint64_t log_left_out;                   /* log lines that were left out */
+    size_t unkillable; /* child processes that were killed and have not ended */
+    uint64_t profiles; /* profiles built so far */
+    bool ready;        /* the agent has looked for processes */
     struct state_config config;
     struct budget_state budget;
     struct delivery_spool_stats spool;

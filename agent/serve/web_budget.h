@@ -26,9 +26,9 @@
 enum {
     WEB_REQUESTS_PER_S = 10,  /* refill of the bucket for all clients */
     WEB_REQUESTS_BURST = 240, /* size of that bucket */
-    WEB_ADDRESSES = 64,   /* addresses with a bucket; the longest unused one is replaced */
-    WEB_CPU_SAVED_S = 60, /* the account holds at most the share of so many seconds */
-    WEB_CPU_OWED_S = 300  /* it is overdrawn by at most the share of so many seconds */
+    WEB_ADDRESSES = 64,       /* addresses with a bucket; the longest unused one is replaced */
+    WEB_CPU_SAVED_S = 60,     /* the account holds at most the share of so many seconds */
+    WEB_CPU_OWED_S = 300      /* it is overdrawn by at most the share of so many seconds */
 };
 
 struct web_rate {

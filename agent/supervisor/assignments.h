@@ -31,7 +31,7 @@ struct assignment {
     bool settled;                    /* `service` is final */
     uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;   /* as the finder gave it */
-    double share_ns; /* cost that it may have, ns a second; INFINITY: no limit */
+    double share_ns;                 /* cost that it may have, ns a second; INFINITY: no limit */
     char service[sizeof(((struct target_profile *)NULL)->service)]; /* as its sampler reports it: a
                                                                      * name of an SDK, say */
     char named_by[sizeof(((struct target_profile *)NULL)->named_by)]; /* likewise */

@@ -37,7 +37,7 @@ struct supervisor_stats {
     size_t samplers;                 /* samplers that run now */
     size_t left_out[FINDER_REASONS]; /* processes that match and are not sampled now, by reason */
     uint64_t
-        hangs[HANG_KINDS]; /* as hang_log.counts */
+        hangs[HANG_KINDS]; /* hangs that have begun, by kind; [HANG_NONE]: hangs that have ended */
 };
 
 struct supervisor;
@@ -100,15 +100,15 @@ const struct supervisor_stats *supervisor_stats(struct supervisor *supervisor);
 
 /* A process that is assigned to a sampler. All borrowed. */
 struct supervisor_process {
-    struct program program; /* that was found to be a target */
+    struct program program;         /* that was found to be a target */
     const char *service, *named_by; /* named_by: source of the name, for people */
-    const char *python; /* version; "": not known yet */
-    double wanted_hz;   /* rate of the settings, or of its burst */
-    double rate_hz;     /* current rate: wanted_hz, or less if max_cpu has slowed it */
-    bool burst;         /* a burst covers it */
-    bool sampling;                      /* false: it waits, or is being opened */
-    bool quarantined;                   /* assigned to the sampler for quarantine: it, or another
-                                           process of its owner, has blocked or crashed a sampler */
+    const char *python;             /* version; "": not known yet */
+    double wanted_hz;               /* rate of the settings, or of its burst */
+    double rate_hz;                 /* current rate: wanted_hz, or less if max_cpu has slowed it */
+    bool burst;                     /* a burst covers it */
+    bool sampling;                  /* false: it waits, or is being opened */
+    bool quarantined;               /* assigned to the sampler for quarantine: it, or another
+                                       process of its owner, has blocked or crashed a sampler */
     const struct engine_counts *counts; /* some seconds old */
     const struct hang_reported *hang;
 };

@@ -33,8 +33,8 @@ struct top_sum {
  * Test:  tests/unit/top/test_model.c: threads_have_their_shares_and_what_they_do
  */
 struct top_key {
-    const char *name; /* of a function or thread, as the profile has it */
-    const char *file; /* of a function */
+    const char *name;  /* of a function or thread, as the profile has it */
+    const char *file;  /* of a function */
     int32_t line;      /* first line of a function; number of a line; 0: not known */
     uint32_t function; /* of a line: index of its function in the table of functions */
     pid_t pid, tid;    /* of a thread; tid 0: CPU time that no thread was seen with */
@@ -43,9 +43,9 @@ struct top_key {
 struct top_item {
     struct top_key key;           /* its strings are in top_items.text */
     struct top_sum whole, recent; /* since the start; in the window of the model */
-    uint32_t slice; /* number of the last slice that had it; 0: none */
-    uint32_t part;  /* index of its share in that slice */
-    uint64_t row;   /* number of the last row whose stack had it */
+    uint32_t slice;               /* number of the last slice that had it; 0: none */
+    uint32_t part;                /* index of its share in that slice */
+    uint64_t row;                 /* number of the last row whose stack had it */
     /* Of threads: */
     uint32_t doing;   /* function that was innermost for longest in its last slice */
     int64_t doing_ns; /* wall time of that function in that slice; -1: not known yet */

@@ -18,8 +18,8 @@ struct top_state {
     enum top_kind kind;       /* of the list */
     enum service_value value; /* VALUE_CPU, VALUE_WALL or VALUE_GIL */
     enum top_sort sort;
-    bool whole;        /* shows sums since the start, not of the window */
-    uint32_t function; /* shows lines of this function alone; 0: of all */
+    bool whole;                  /* shows sums since the start, not of the window */
+    uint32_t function;           /* shows lines of this function alone; 0: of all */
     char filter[TOP_FILTER_MAX]; /* shows items with this in their name or file; "": all */
     bool editing;                /* keys go to the filter */
     bool paused, help;           /* the picture stands still; the help is shown */

@@ -10,10 +10,10 @@
 
 /* Data that is shown beside the model. Strings are borrowed. */
 struct top_summary {
-    const char *name; /* service of the target, foreign text */
-    pid_t pid;        /* the only process; 0: there may be several */
-    size_t processes; /* processes that are sampled now */
-    size_t refused;   /* processes that were chosen and cannot be read */
+    const char *name;    /* service of the target, foreign text */
+    pid_t pid;           /* the only process; 0: there may be several */
+    size_t processes;    /* processes that are sampled now */
+    size_t refused;      /* processes that were chosen and cannot be read */
     const char *python;  /* version; "": not known yet */
     double rate_hz;      /* as asked for */
     uint64_t elapsed_ns; /* since the start */
