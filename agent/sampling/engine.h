@@ -72,7 +72,7 @@ struct engine_settings {
     /* All services of the interval have been delivered. May be NULL. */
     void (*interval_ended)(void *ctx);
     void *ctx;
-    uint64_t interval_ns; /* 0: one interval, until engine_flush */
+    uint64_t interval_ns; /* 0: only engine_end_interval and engine_flush end one */
     uint64_t scan_ns;     /* time between two scans of /proc */
     pid_t only;           /* consider this process only; 0: all of /proc */
     pid_t parent;         /* CPU time of unsampled children that this process waits for from now on
@@ -176,8 +176,7 @@ void engine_take(struct engine *engine, struct proc_id id, const struct target_p
 /* Stops sampling a process; nothing if it is not sampled. */
 void engine_drop(struct engine *engine, struct proc_id id);
 
-/* Tells that the CPU time of `child` is counted already, so its parent must not count it again.
- * Nothing if neither its parent is sampled here nor settings.parent is set. */
+/* Tells that the CPU time of `child` is counted already: its parent must not count it again. */
 void engine_note_child(struct engine *engine, const struct process_end *child);
 
 /* Ends the interval now: delivers each service's profile and begins the next. */

@@ -4,9 +4,8 @@
  * process.c; hang.h has the rules.
  *
  * A loop that calls C code returns to the same instruction again and again, and may be sampled
- * nowhere else. So the contents of the frames (cpy_fingerprint) are compared, too. One comparison
- * is not enough, because a variable that gets new objects often has them at two addresses in turn:
- * a thread counts as stuck after GIL_STUCK_LOOKS equal ones.
+ * nowhere else. So the contents of the frames (cpy_fingerprint) are compared, too; GIL_STUCK_LOOKS
+ * times, because a variable that gets new objects often has them at two addresses in turn.
  */
 #ifndef AGENT_SAMPLING_GIL_STUCK_H
 #define AGENT_SAMPLING_GIL_STUCK_H

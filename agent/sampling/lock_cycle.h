@@ -11,8 +11,7 @@
 /* Updates process->hang.cycle, if the last look is hang.after_ns and two seconds ago or longer. */
 void lock_cycle_look(struct process *process, uint64_t now_ns);
 
-/* Hash of the waits that are part of a cycle, with the index of one of them in *out_first; 0: there
- * is no cycle, and *out_first is untouched. */
+/* Hash of the waits that are part of a cycle; sets *out_first to the index of one. 0: no cycle. */
 MUST_CHECK uint64_t lock_cycle_find(const struct cpy_lock_wait *waits, size_t count,
                                     size_t *out_first);
 

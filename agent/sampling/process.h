@@ -4,13 +4,12 @@
  *
  * Wall time: the time since the last good sample of the thread.
  * CPU time:  the kernel's number for the thread (schedstat), divided over the stacks that it was
- *            seen running with. The process used more than its listed threads: threads without
- *            Python did, by their own numbers; threads that came and went; and threads in bursts
- *            between their samples. The time of threads that came and went goes to the stacks that
- *            such threads were seen running, in proportion: an estimate with a relative error of
- *            1/sqrt(n) for n ended threads. The rest goes to frames that tell the reason
- *            (cpu_class.h). So does the time before the first sample of a process that was born
- *            after we came, and the time of children that nobody sampled (children.h).
+ *            seen running with. The process uses more than these threads: in threads without
+ *            Python, in threads that come and go, and in bursts between samples. The time of
+ *            threads that came and went goes to the stacks that such threads were seen running: an
+ *            estimate with a relative error of 1/sqrt(n) for n ended threads. The rest goes to
+ *            frames that tell the reason (cpu_class.h); so does the time before the first sample of
+ *            a process born after we came, and that of children that nobody sampled (children.h).
  * GIL time:  the wall time of samples in which the thread held the GIL.
  * Exception: the wall time of samples in which the thread handled or raised an exception.
  * Wait time: the time in which the thread was ready to run and had no CPU, by the kernel; divided
@@ -176,14 +175,13 @@ void process_init(struct process *process, struct proc_id id, struct cpy_target 
                   struct service *service, enum service_split split, uint64_t now_ns);
 
 /*
- * Also accounts for threads without Python and for children that nobody samples; if `from_birth`,
- * for CPU time that the process has used so far. With main_only it sets `by_class` alone. Call it
- * after process_set_options. `by_class` is lent until process_finish.
+ * Also accounts for threads without Python, children that nobody samples and, if `from_birth`, CPU
+ * time used so far; not with main_only. Call it after process_set_options. `by_class` is lent until
+ * process_finish.
  */
 void process_account(struct process *process, bool from_birth, struct cpu_by_class *by_class);
 
-/* Sets what samples contain. Call it before the first one. False: no memory for tasks; samples go
- * without them. */
+/* Sets what samples contain; call it before the first. False: no memory, samples have no tasks. */
 MUST_CHECK bool process_set_options(struct process *process, const struct sample_options *options);
 
 /* CPU time of a process that is no longer sampled, for its parent's struct children. */
@@ -225,8 +223,7 @@ void process_set_split(struct process *process, enum service_split split, uint64
 /* Commits the time so far; later samples go to another service. */
 void process_move(struct process *process, struct service *service, uint64_t now_ns);
 
-/* Adds the time since the last commit to the profile of its service. Call it before the profile is
- * encoded. */
+/* Adds the time since the last commit to the profile of its service, before that is encoded. */
 void process_commit(struct process *process, uint64_t now_ns);
 
 #endif

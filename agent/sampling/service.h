@@ -126,8 +126,7 @@ MUST_CHECK bool services_release(struct services *services, struct service *held
 /* Frees a held service with its samples. */
 void services_discard(struct services *services, struct service *held);
 
-/* Sets the owner, if `bytes` exceeds owner_bytes. `bytes`: what one process of the owner added to
- * profiles in its last 30 to 60 seconds of ticks. */
+/* Sets the owner, if `bytes` exceeds owner_bytes. `bytes`: sampling_cost.bytes of a process. */
 void service_set_owner(struct service *service, uint64_t owner, double bytes);
 
 /* Sets the Python version and the binary of the service to those of one of its processes. */
@@ -193,8 +192,7 @@ MUST_CHECK enum pprof_rc service_stack_frames(struct service *service, struct se
 MUST_CHECK enum pprof_rc service_stack_name(struct service *service, struct service_stack *stack,
                                             const char *name);
 
-/* The row of such a stack; the overflow row if there is no room. `thread`: for its id and name as
- * labels; NULL: not known. */
+/* The row of such a stack, or the overflow row. `thread`: for labels; NULL: not known. */
 uint32_t service_stack_row(struct service *service, const struct service_stack *stack,
                            const struct cpy_thread *thread, const struct service_tag *tag);
 

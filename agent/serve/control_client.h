@@ -9,9 +9,8 @@
 /*
  * Sends a request to the agent at `path`, and waits up to 40 s for each part of its answer.
  *
- * Gives: EXIT_OK and in `answer` the text after the line "ok"; or EXIT_FAILED, EXIT_USAGE (the
- *        target is too long) or EXIT_UNAVAILABLE (no agent), and `err` says why. The caller ends
- *        `answer` with buf_finish in any case.
+ * Gives: EXIT_OK and in `answer` the text after the line "ok"; or another exit status, and `err`
+ *        says why. The caller ends `answer` with buf_finish in any case.
  */
 MUST_CHECK int control_client_ask(const char *path, const struct control_request *request,
                                   struct buf *answer, struct err *err);

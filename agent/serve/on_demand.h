@@ -71,8 +71,7 @@ void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
 /* When to call on_demand_step next without a signal (monotonic); UINT64_MAX: not at all. */
 uint64_t on_demand_next_ns(struct on_demand *on_demand);
 
-/* Adds the ended interval of a service to the requests that run, before its profile is emptied.
- * NULL is fine. */
+/* Adds an ended interval to the requests, before its profile is emptied. NULL is fine. */
 void on_demand_deliver(struct on_demand *on_demand, const struct service *service);
 
 /* Frees it. No thread may be in on_demand_ask any more. NULL is fine. */

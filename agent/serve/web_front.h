@@ -57,8 +57,7 @@ struct web_front_calls {
     void *ctx;
 };
 
-/* Gives: the front, ended with web_front_close; NULL: out of memory or descriptors. The socket of
- * `listen` is borrowed until then. */
+/* NULL: out of memory or descriptors. The socket of `listen` is borrowed until web_front_close. */
 MUST_CHECK struct web_front *web_front_open(const struct web_listen *listen,
                                             const struct web_front_calls *calls);
 
@@ -70,9 +69,8 @@ void web_front_begun(struct web_front *front, int fd);
 void web_front_answered(struct web_front *front, int fd);
 void web_front_ended(struct web_front *front, int fd);
 
-/* Ends the thread of the front and closes the connections without a thread. NULL is fine. */
+/* Ends its thread and closes the connections that have none; frees it. NULL is fine for both. */
 void web_front_stop(struct web_front *front);
-
-void web_front_close(struct web_front *front); /* NULL is fine */
+void web_front_close(struct web_front *front);
 
 #endif

@@ -74,9 +74,8 @@ MUST_CHECK bool sampler_process_send(struct sampler_process *sampler, enum ipc_m
                                      const void *message, size_t size);
 
 /*
- * Handles the reports that have come, up to REPORT_DONE of interval `running`; the rest stays
- * unread while `running` is the same. Adds rows to `services`. False: the sampler has ended, a
- * report is not valid, or out of memory.
+ * Handles the reports that have come, up to REPORT_DONE of interval `running`; the rest waits until
+ * `running` is another. Adds rows to `services`. False: the sampler has ended, or a report is bad.
  */
 MUST_CHECK bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
                                         uint64_t running,

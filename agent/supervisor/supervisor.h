@@ -80,9 +80,9 @@ MUST_CHECK bool supervisor_committed(const struct supervisor *supervisor, uint64
 const struct service *supervisor_services(const struct supervisor *supervisor);
 
 /*
- * Applies changed settings: calls `choose` for all processes again. Processes with the same
- * service, labels, rate and split stay with their sampler. A shorter interval_ns also shortens the
- * running interval. Of `settings` only interval_ns, scan_ns and max_services are used.
+ * Applies changed settings: calls `choose` again; processes with the same service, labels, rate and
+ * split stay as they are. A shorter interval_ns shortens the running interval, too. Of `settings`
+ * only interval_ns, scan_ns and max_services are used.
  */
 void supervisor_change(struct supervisor *supervisor, const struct engine_settings *settings,
                        const struct budget_limits *budget);
@@ -90,8 +90,7 @@ void supervisor_change(struct supervisor *supervisor, const struct engine_settin
 /* As engine_flush; waits for samplers a second at most. */
 void supervisor_flush(struct supervisor *supervisor);
 
-/* As engine_stats and engine_unwinder, from what the samplers have reported so far; without
- * sampling_ns and opening_ns. */
+/* As engine_stats (without costs) and engine_unwinder: what samplers have reported so far. */
 const struct engine_stats *supervisor_engine_stats(struct supervisor *supervisor);
 void supervisor_unwinder(const struct supervisor *supervisor, struct cpy_stats *out);
 

@@ -85,8 +85,7 @@ double supervisor_fastest_hz(const struct supervisor *supervisor, uint64_t now_n
 /* The sampler with the fewest processes; one without any, except the first, counts as having 64. */
 struct sampler_process *supervisor_least_busy(struct supervisor *supervisor);
 
-/* Sends a process to its sampler, if the budget and the quarantine allow it now; starts the sampler
- * first if that does not run. */
+/* Starts the sampler of a process if needed; sends the process if budget and quarantine allow. */
 void supervisor_assign(struct supervisor *supervisor, struct assignment *assignment,
                        uint64_t now_ns);
 

@@ -5,8 +5,7 @@
  * Shape:   screen_open; screen_size, screen_draw and screen_key; screen_close. There is one
  *          terminal, so there is one screen.
  * Threads: one, except for screen_restore.
- * Beware:  if stderr is a terminal, text written to it is held back until the screen is closed or
- *          restored.
+ * Beware:  if stderr is a terminal, text for it is held back until screen_close or screen_restore.
  */
 #ifndef AGENT_TOP_SCREEN_H
 #define AGENT_TOP_SCREEN_H
@@ -26,8 +25,7 @@ void screen_size(size_t *width, size_t *height);
 /* Shows cells of the size that screen_size gave. */
 void screen_draw(const struct top_cells *cells);
 
-/* The next key, without waiting: a code point or enum top_key_code of state.h; TOP_KEY_NONE: none
- * was pressed; 0: a key without a meaning here. */
+/* The next key: a code point or enum top_key_code; TOP_KEY_NONE: none yet; 0: no known key. */
 uint32_t screen_key(void);
 
 /* True if the terminal has hung up. */
@@ -39,8 +37,7 @@ void screen_suspend(void);
 /* Restores the terminal and frees all. Nothing if the screen is not open. */
 void screen_close(void);
 
-/* Restores the terminal and frees nothing: for signal handlers, and other threads if that of the
- * screen hangs. */
+/* Restores the terminal, frees nothing: for signal handlers, and if the screen's thread hangs. */
 void screen_restore(void);
 
 #endif
