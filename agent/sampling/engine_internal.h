@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_internal.h - what engine.c and engine_targets.c share; no other file includes it.
+ * engine_internal.h - shared by engine.c and engine_targets.c; no other file includes it.
  *
  * engine.c has the loop and the intervals, engine_targets.c the processes that are sampled.
  */

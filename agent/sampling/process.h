@@ -162,7 +162,7 @@ struct process {
                                      estimate of what such threads used after their last sample */
     struct cpu_attribution child_tails; /* the same for children that were sampled */
     struct cpu_by_class *by_class;      /* borrowed: sums CPU time put into profiles; or NULL */
-    uint64_t begin_ns, look_around_ns;  /* monotonic: start of accounting; next look at: */
+    uint64_t begin_ns, look_around_ns;  /* monotonic: start; next look at the next two */
     struct children children;
     struct native_threads native;
     struct process_idle idle;

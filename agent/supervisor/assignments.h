@@ -37,7 +37,7 @@ struct assignment {
     char named_by[sizeof(((struct target_profile *)NULL)->named_by)]; /* likewise */
     char python[32];             /* version; "": not known yet */
     struct engine_counts counts; /* of all its samplers so far */
-    struct engine_counts before; /* of earlier samplers: `counts` when it was last sent anew */
+    struct engine_counts before; /* of earlier samplers: `counts` when the last one was lost */
     struct hang_reported hang;
 };
 
