@@ -2,8 +2,8 @@
 /*
  * arena.h - many small allocations that end together.
  *
- * Shape:   arena_init, arena_alloc..., arena_reset (keeps the memory) or
- *          arena_finish (gives it back).
+ * Shape:   arena_init, arena_alloc..., arena_reset (keeps the memory for reuse) or
+ *          arena_finish (frees it).
  * Threads: an arena belongs to one thread at a time.
  */
 #ifndef BASE_ARENA_H
@@ -16,30 +16,30 @@
 struct arena_block;
 
 struct arena {
-    struct arena_block *first;   /* owned list */
-    struct arena_block *current; /* borrowed: the block that is being filled */
-    size_t used;                 /* bytes handed out since init or reset */
-    size_t max;                  /* bytes it may ever hand out */
+    struct arena_block *first;   /* owned: list of all blocks */
+    struct arena_block *current; /* borrowed: the block that is being filled; NULL: none yet */
+    size_t used;                 /* bytes allocated since init or reset, alignment included */
+    size_t max;                  /* upper limit of `used` */
 };
 
-/* Makes an empty arena that hands out at most `max` bytes; allocates nothing. */
+/* Makes an empty arena with room for at most `max` bytes; allocates nothing. */
 void arena_init(struct arena *arena, size_t max);
 
-/* Frees all blocks. NULL is fine. */
+/* Frees all blocks; the arena is empty then and can be used again. NULL is fine. */
 void arena_finish(struct arena *arena);
 
-/* Forgets all allocations and keeps the blocks. */
+/* Ends all allocations and keeps the blocks for the next ones. */
 void arena_reset(struct arena *arena);
 
 /*
- * Gives `size` bytes, aligned for any type, uninitialised.
+ * Allocates `size` bytes, aligned for any type, uninitialised.
  *
- * Lends:  the memory, until reset or finish.
+ * Lends:  the memory, until arena_reset or arena_finish.
  * Errors: NULL when out of memory or over the maximum.
  */
 MUST_CHECK void *arena_alloc(struct arena *arena, size_t size);
 
-/* Copies `size` bytes of `str` and a NUL. Lends and fails as arena_alloc. */
+/* Copies the first `size` bytes of `str` and adds a NUL. Lends and fails as arena_alloc. */
 MUST_CHECK char *arena_strndup(struct arena *arena, const char *str, size_t size);
 
 #endif

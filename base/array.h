@@ -9,7 +9,7 @@
  *     list->items[list->count++] = item;
  *
  *          and ends with free(list->items). A caller that knows a maximum compares `count` first.
- * Threads: functions of their arguments alone.
+ * Threads: an array belongs to one thread at a time.
  */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
@@ -20,17 +20,17 @@
 #include "base/err.h"
 
 /*
- * Makes room for `wanted` items in all. `items` and `capacity` are variables or members: a typed
- * pointer, and the size_t that says how many items there is room for.
+ * Makes room for `wanted` items in total. `items` is a typed pointer and `capacity` a size_t, the
+ * number of items that fit; both are lvalues.
  *
- * Gives:  true: they may have moved. `capacity` is a power of two.
- * Errors: false: out of memory, or more bytes than a size_t counts; nothing has changed.
- * Cost:   a comparison while there is room; doubling makes it constant for each item over time.
+ * Gives:  true: there is room. `items` may have moved; `capacity` (8 at first) grows by doubling.
+ * Errors: false: out of memory, or the size overflows a size_t; nothing has changed.
+ * Cost:   a comparison while there is room; else a realloc, amortised constant for each item.
  */
 #define ARRAY_RESERVE(items, capacity, wanted) \
     ((wanted) <= (capacity) || array_grow(&(items), &(capacity), (wanted), sizeof(*(items))))
 
-/* The same where the size of an item is not that of a type; `items`: address of the pointer. */
+/* ARRAY_RESERVE for items of `item_size` bytes each; `items` is the address of the pointer. */
 MUST_CHECK bool array_grow(void *items, size_t *capacity, size_t wanted, size_t item_size);
 
 #endif

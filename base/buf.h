@@ -2,8 +2,8 @@
 /*
  * buf.h - a byte buffer that grows up to a maximum given at the start.
  *
- * Shape:   buf_init, any number of buf_add..., ask buf_failed once at the end,
- *          buf_finish. After a failure every further add does nothing.
+ * Shape:   buf_init, any number of buf_add..., buf_failed once at the end, buf_finish.
+ *          After a failure every further add does nothing.
  * Threads: a buffer belongs to one thread at a time.
  */
 #ifndef BASE_BUF_H
@@ -21,17 +21,17 @@ struct buf {
     unsigned char *data; /* owned; NULL while empty */
     size_t size;         /* bytes used */
     size_t capacity;     /* bytes of room; more than `size` unless `data` is NULL */
-    size_t max;          /* bytes it may ever hold */
-    bool failed;         /* out of memory, or over `max` */
+    size_t max;          /* upper limit of `size` */
+    bool failed;         /* an add ran out of memory or would have gone over `max` */
 };
 
-/* Makes `buf` empty; allocates nothing. A `max` over BUF_MAX is BUF_MAX. */
+/* Makes an empty buffer; allocates nothing. A `max` over BUF_MAX counts as BUF_MAX. */
 void buf_init(struct buf *buf, size_t max);
 
-/* Frees what it holds and makes it empty again. NULL is fine. */
+/* Frees the memory; the buffer is empty then and can be used again. NULL is fine. */
 void buf_finish(struct buf *buf);
 
-/* Forgets the content and a failure, keeps the memory. */
+/* Drops the content, clears `failed` and keeps the memory. */
 void buf_reset(struct buf *buf);
 
 /* Appends `size` bytes. */
@@ -44,21 +44,22 @@ void buf_add_str(struct buf *buf, const char *str);
 void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*
- * Makes room for `size` more bytes and counts them as used.
+ * Appends `size` uninitialised bytes, for the caller to fill in.
  *
- * Lends: the room, uninitialised, until the next add; NULL after a failure.
+ * Lends: these bytes, until the next add; NULL after a failure.
  */
 unsigned char *buf_extend(struct buf *buf, size_t size);
 
 /*
- * Gives the content with a NUL behind it; after a failure that is what fitted before.
+ * Puts a NUL behind the content, for use as a string. After a failure the content is what was
+ * appended before the failure.
  *
  * Lends: the string, until the next add.
- * Cost:  allocates nothing: each buffer keeps a byte of room behind its content.
+ * Cost:  allocates nothing, because a byte of room is always kept behind the content.
  */
 const char *buf_text(const struct buf *buf);
 
-/* True if any add since init or reset did not fit. */
+/* True if any add since buf_init or buf_reset has failed. */
 MUST_CHECK bool buf_failed(const struct buf *buf);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capability.h - which capabilities this process has. */
+/* capability.h - reads the capabilities of the calling thread: see capabilities(7). */
 #ifndef BASE_CAPABILITY_H
 #define BASE_CAPABILITY_H
 
@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* Newer than some headers. */
+/* For kernel headers that are older than these capabilities. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -19,10 +19,10 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* All sets, the lower 32 capabilities first. False: the kernel does not say; they are empty. */
+/* Reads all sets: out[0] has capabilities 0 to 31. False: capget failed; all sets are empty. */
 MUST_CHECK bool capability_sets(struct __user_cap_data_struct out[2]);
 
-/* True if it is effective. */
+/* True if `capability`, a CAP_... number, is in the effective set. */
 MUST_CHECK bool capability_has(unsigned capability);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* denied.h - says whose a file is that may not be opened, and what to do. */
+/* denied.h - explains why a file could not be opened: its owner, and a remedy. */
 #ifndef BASE_DENIED_H
 #define BASE_DENIED_H
 
@@ -8,11 +8,11 @@
 enum { DENIED_TEXT_MAX = 256 };
 
 /*
- * Writes the text of errno `cause`, with which opening `path` failed. For EACCES it adds who owns
- * `path`, or the directory above it that may not be searched, and the remedy. Returns out.
+ * Writes the text of errno `cause`, the reason why opening `path` failed. For EACCES it adds the
+ * owner of `path`, or of the directory above it that denies access, and a remedy. Returns `out`.
  *
- * Threads: may be called from any thread.
- * Cost:    for EACCES it looks up a user and a group, which may ask a directory service.
+ * Threads: any.
+ * Cost:    for EACCES it looks up a user and a group; NSS may ask a directory server.
  */
 const char *denied_text(const char *path, int cause, char out[DENIED_TEXT_MAX]);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * durable.h - brings a file into a directory whole, or not at all, whenever the machine stops.
+ * durable.h - writes a file so that after a crash it is complete or absent.
  *
- * Owner:   what root makes gets the owner and group of the directory that it is in, so that root
- *          may share a directory with the user that it belongs to. What was there keeps its owner.
- * Mode:    closed to others. In a directory of mode 0750 its group may read what is made there with
- *          that group: 0640, and 0750 for directories.
- * Threads: functions of their arguments alone.
+ * Owner:   what root makes gets the owner and group of its parent directory, so that root can share
+ *          the parent with its owner. What exists already keeps its owner.
+ * Mode:    0600, and 0700 for directories. If the parent has mode 0750 and the same group, the
+ *          group may read: 0640, and 0750 for directories.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef BASE_DURABLE_H
 #define BASE_DURABLE_H
@@ -16,36 +16,37 @@
 
 #include "base/err.h"
 
-/* A piece of a file. Borrowed. */
+/* A part of a file's content: `size` bytes, borrowed. */
 struct durable_part {
     const void *bytes;
     size_t size;
 };
 
 /*
- * Writes the parts into the new file `aside` (mode as above), makes them durable and gives the file
- * its `name`, all in the open directory `dir`. While the file lies aside it is locked, so that
- * one that nobody has locked is left over from a crash.
+ * Writes the parts into the new file `aside`, syncs it and renames it to `name`, which replaces a
+ * file of that name. Both names are in the open directory `dir`. `aside` is locked (flock) until it
+ * is renamed, so that an unlocked one is known to be left over from a crash.
  *
- * Errors: false and errno; nothing is left in the directory.
+ * Errors: false and errno. If `aside` could be made, `aside` and `name` are both removed, even a
+ *         `name` that was there before.
  */
 MUST_CHECK bool durable_write(int dir, const char *aside, const char *name,
                               const struct durable_part *parts, size_t count);
 
-/* Makes the names in a directory durable. False and errno on failure. */
+/* Syncs the names in an open directory, if its file system can. False and errno on failure. */
 MUST_CHECK bool durable_sync(int dir);
 
-/* Removes a file that a crash has left aside: a regular one that nobody has locked. */
+/* Removes `aside` if it is left over from a crash: a regular file that no process has locked. */
 void durable_remove_leftover(int dir, const char *aside);
 
 /*
- * Gives a new file the owner of the open directory that it was made in, if we are root. Only what
- * is root's and closed to others is given away: nobody gets another's by putting it in its place.
- * Where root may not do that (no CAP_CHOWN), it stays root's.
+ * As root, gives the open file `fd` the owner and group of `dir`, the directory it was made in. A
+ * file that is not root's, or has any right for group or others, keeps its owner: another user may
+ * have put it there. Without CAP_CHOWN the file stays root's.
  */
 void durable_give(int fd, int dir);
 
-/* Makes a directory (mode as above) in an open one. False and errno. */
+/* Makes the directory `name` in the open directory `dir`. False and errno on failure. */
 MUST_CHECK bool durable_make_folder(int dir, const char *name);
 
 #endif

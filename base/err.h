@@ -5,7 +5,7 @@
  * files of a process, capabilities, libraries loaded on demand. Does not know anything of profiles,
  * Python, settings or servers.
  *
- * err.h - the text that a failure carries up to the one place that prints it.
+ * err.h - the error text that a failed function leaves for its callers.
  *
  * Shape:   the innermost function sets the cause (err_set), each caller may add
  *          where it happened (err_within), only the agent prints.
@@ -20,13 +20,13 @@
 enum { ERR_TEXT_MAX = 512 };
 
 struct err {
-    char text[ERR_TEXT_MAX]; /* "" until set; what is too long loses its middle */
+    char text[ERR_TEXT_MAX]; /* "" until set; the middle of a longer text is cut out */
 };
 
-/* Sets the cause. `err` may be NULL. Does not change errno. */
+/* Replaces the text of `err`, which may be NULL. Does not change errno. */
 void err_set(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Puts "<where>: " before what is there. `err` may be NULL. Does not change errno. */
+/* Puts the formatted text and ": " before the text of `err`. Else as err_set. */
 void err_within(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #endif

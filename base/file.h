@@ -2,7 +2,7 @@
 /*
  * file.h - reads open files with a bound, and takes names out of paths.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -15,25 +15,25 @@
 #include "base/err.h"
 
 /*
- * Reads the first bytes of a regular file, wherever its position is.
+ * Reads the first `size` bytes of a regular file; neither uses nor moves the file position.
  *
- * Gives:  *out: how many were read: `size`, or all if the file is shorter.
- * Errors: false and errno.
+ * Gives:  *out: bytes read, fewer than `size` only if the file is shorter.
+ * Errors: false and errno; *out is untouched.
  */
 MUST_CHECK bool file_read(int fd, void *into, size_t size, size_t *out);
 
 /*
- * Appends what comes from a file's position to its end. Of a pipe too, until it is closed.
+ * Appends all bytes from the file position to the end of the file, or until a pipe is closed.
  *
- * Errors: false and errno; EFBIG: there is more than `out` may hold, ENOMEM.
+ * Errors: false and errno; EFBIG: more than `out` may hold; ENOMEM.
  */
 MUST_CHECK bool file_read_all(int fd, struct buf *out);
 
-/* A stream over an open directory, which is closed with it. NULL and errno: `fd` is closed, or was
- * -1. */
+/* Makes a stream of the open directory `fd`; closedir closes both. NULL and errno: it failed, and
+ * `fd` is closed; -1 as `fd` fails too and keeps errno. */
 DIR *file_open_dir(int fd);
 
-/* The part of a path behind its last '/'; "" if it ends in one. Lends: a part of `path`. */
+/* Gives the part of `path` behind its last '/'; "" if it ends in one. Lends: a part of `path`. */
 const char *file_base_name(const char *path);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h - FNV-1a, a hash for short texts that is the same in each process and version.
+ * hash.h - FNV-1a, a hash of bytes that is the same in each process and version.
  *
- * Not for tables with keys that a target chooses: equal hashes are easily made. pprof/table.h has a
- * hash with a seed for those.
+ * Not for tables whose keys a sampled process chooses, because collisions are easy to construct:
+ * pprof/table.h has a seeded hash for those.
  *
  * Source:  http://www.isthe.com/chongo/tech/comp/fnv/
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -14,15 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_START UINT64_C(14695981039346656037)
+#define HASH_START UINT64_C(14695981039346656037) /* the hash of no bytes */
 
-/* Gives the hash of all bytes so far: `hash` is that of the bytes before, HASH_START for none. */
+/* Gives `hash`, that of the preceding bytes, extended by these bytes. Begin with HASH_START. */
 uint64_t hash_fnv(uint64_t hash, const void *bytes, size_t size);
 
 /* Gives the hash of a string. */
 uint64_t hash_text(const char *text);
 
-/* Gives the hash of a string in 32 bits, another number than the lower half of the one above. */
+/* Gives the 32-bit FNV-1a hash of a string; it is not the lower half of hash_text. */
 uint32_t hash_text_32(const char *text);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - writes JSON values. What is around them, callers append as it is.
+ * json.h - writes JSON values. Callers append braces, brackets, commas and colons themselves.
  *
- * Texts are UTF-8, which stays as it is; control characters become \u001f. Two forms: the plain one
- * writes \" and \\; the one for HTML writes \u0022, \u005c and \u003c, so that no text ends the
- * <script> that the JSON is in.
+ * Strings are UTF-8 and stay so; bytes below 0x20 and 0x7f become \u00XX. The plain form escapes
+ * '"' and '\' by a backslash. The form for HTML writes '"', '\' and '<' as \u0022, \u005c and
+ * \u003c, so that no string ends the <script> element around the JSON.
  *
  * Errors: `out` remembers them, as base/buf.h says.
  */
@@ -19,14 +19,14 @@ void json_string(struct buf *out, const char *str);
 /* Appends `before`, such as `, "name": `, and a string in quotes, null for NULL. */
 void json_member(struct buf *out, const char *before, const char *str);
 
-/* The same in the form for HTML. */
+/* json_string and json_member in the form for HTML. */
 void json_html_string(struct buf *out, const char *str);
 void json_html_member(struct buf *out, const char *before, const char *str);
 
-/* Appends a part of a string, without quotes, in the form for HTML. */
+/* Appends text for the inside of a string, without quotes, in the form for HTML. */
 void json_html_part(struct buf *out, const char *str);
 
-/* Appends `before` and a number that counts from 1; null for 0, which is one that is not known. */
+/* Appends `before` and a number above 0; null for 0 and below, which stand for "not known". */
 void json_count(struct buf *out, const char *before, int32_t number);
 
 /* Gives "true" or "false". */

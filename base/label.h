@@ -5,7 +5,7 @@
 #ifndef BASE_LABEL_H
 #define BASE_LABEL_H
 
-/* Both are borrowed; neither is NULL. */
+/* Both strings are borrowed; neither is NULL. */
 struct label {
     const char *name;
     const char *value;

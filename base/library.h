@@ -2,8 +2,8 @@
 /*
  * library.h - loads a shared library when it is first needed, and finds the functions in it.
  *
- * libcurl, libmicrohttpd and ncurses bring thirty more libraries; to load these takes longer than
- * everything else that `pystrobe exec` does before its command runs, and most commands need none.
+ * libcurl, libmicrohttpd and ncurses depend on thirty more libraries. Loading them takes longer
+ * than all else that `pystrobe exec` does before its command runs; most commands need none.
  *
  * The folder that uses a library has one X-list of the functions that it calls. The list makes a
  * struct of pointers, one for each function, and the list of their names:
@@ -22,8 +22,8 @@
  *
  * After library_load(&library, err) a call reads zlib.inflate(...).
  *
- * Compiled with -DLINKED, the struct has the addresses of a library that is linked in: packagers'
- * tools find out from build/pystrobe-linked what a package depends on.
+ * With -DLINKED the struct has the addresses of a library that is linked in, for the binary
+ * build/pystrobe-linked: from it packagers' tools find out what a package depends on.
  *
  * Threads: library_load may be called from any thread.
  */
@@ -45,28 +45,28 @@
 #endif
 
 struct library {
-    const char *file;         /* static: as the dynamic linker finds it, e.g. "libz.so.1" */
-    const char *packages;     /* static: that have it, for a message: "zlib1g (Debian)" */
-    const char *needed_by;    /* static: for a message: "pystrobe top" */
-    const char *const *names; /* static: of the functions */
-    size_t count;             /* of them */
-    void *functions;          /* static: a pointer for each of them, in the order of the names */
-    pthread_mutex_t lock;     /* of `loaded`, and of `functions` until it is true */
-    bool loaded;
+    const char *file;         /* static: name for dlopen, e.g. "libz.so.1" */
+    const char *packages;     /* static: packages that have it, for messages: "zlib1g (Debian)" */
+    const char *needed_by;    /* static: part that needs it, for messages: "pystrobe top" */
+    const char *const *names; /* static: names of the functions */
+    size_t count;             /* number of functions */
+    void *functions;          /* static: struct of `count` pointers, in the order of the names */
+    pthread_mutex_t lock;     /* guards `loaded`, and `functions` until `loaded` is true */
+    bool loaded;              /* all of `functions` is set */
 };
 
-/* The members of a struct library that its array of names and its struct of pointers give. */
+/* Initialises the members of a struct library that follow from its names and its pointers. */
 #define LIBRARY_TABLE(names_array, pointers)                                         \
     .names = (names_array), .count = sizeof(names_array) / sizeof((names_array)[0]), \
     .functions = &(pointers), .lock = PTHREAD_MUTEX_INITIALIZER, .loaded = LIBRARY_IS_LINKED
 
 /*
- * Loads the library, which stays loaded to the end of the process: threads may be in it.
+ * Loads the library, which stays loaded until the process ends, because threads may be in it.
  *
- * Gives:  all of `functions`.
+ * Gives:  true: all of `functions` is set.
  * Errors: false: the library or a function is missing; `err` says which, what needs it, and the
  *         packages. All of `functions` is NULL then, and the next call tries again.
- * Cost:   some milliseconds at the first call, a lock at the others.
+ * Cost:   some milliseconds for the first call, a lock for each later one.
  */
 MUST_CHECK bool library_load(struct library *library, struct err *err);
 

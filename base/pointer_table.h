@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointer_table.h - hash table of pointers by number: an address, an id, a pid.
+ * pointer_table.h - hash table from a 64-bit number (an address, an id, a pid) to a pointer.
  *
  * Open addressing with linear probing; at least half of the slots are free.
  *
- * Shape:   a table of zeros is empty; pointer_table_put, pointer_table_find, pointer_table_remove;
- *          pointer_table_finish. To see all, look at the slots whose value is not NULL.
- * Threads: functions of their arguments alone.
+ * Shape:   a zeroed table is empty; pointer_table_put, pointer_table_find, pointer_table_remove;
+ *          pointer_table_finish. To visit all, go over the slots whose value is not NULL.
+ * Threads: a table belongs to one thread at a time.
  */
 #ifndef BASE_POINTER_TABLE_H
 #define BASE_POINTER_TABLE_H
@@ -31,16 +31,16 @@ struct pointer_table {
 /* Frees the slots, not what the values point to; the table is empty then. */
 void pointer_table_finish(struct pointer_table *table);
 
-/* Removes all; the slots stay. */
+/* Removes all keys and keeps the slots. */
 void pointer_table_clear(struct pointer_table *table);
 
-/* The slot that a key is in if no other is there. The multiplier is 2^64 over the golden ratio. */
+/* The index at which the search for a key begins. The multiplier is 2^64 / golden ratio. */
 static inline size_t pointer_table_home(const struct pointer_table *table, uint64_t key)
 {
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (table->slot_count - 1);
 }
 
-/* The slot of a key, or the free one where it would go. There are slots. */
+/* The slot of a key, or the free slot where it would go. `slot_count` must not be 0. */
 static inline struct pointer_slot *pointer_table_slot(const struct pointer_table *table,
                                                       uint64_t key)
 {
@@ -62,14 +62,14 @@ static inline void *pointer_table_find(const struct pointer_table *table, uint64
 }
 
 /*
- * Sets the value of a key, in place of one that it has. `value` is not NULL.
+ * Sets the value of a key, new or old. `value` must not be NULL. May move keys to other slots.
  *
- * Errors: false: out of memory; nothing has changed. Not if the key is there, nor if the table
- *         has held that many keys before.
+ * Errors: false: out of memory; nothing has changed. Cannot fail if the key is there, or if the
+ *         table has held `count` + 1 keys before.
  */
 MUST_CHECK bool pointer_table_put(struct pointer_table *table, uint64_t key, void *value);
 
-/* Removes a key; nothing if it is not there. Moves others to other slots. */
+/* Removes a key if it is there. May move other keys to other slots. */
 void pointer_table_remove(struct pointer_table *table, uint64_t key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc_map.h - one line of /proc/PID/maps.
+ * proc_map.h - parses one line of /proc/PID/maps.
  *
  * Shape:  proc_file_lines with a function that calls proc_map_parse.
  * Source: Documentation/filesystems/proc.rst of the kernel. A path is printed as the
@@ -16,14 +16,14 @@
 #include "base/err.h"
 
 struct proc_map {
-    uint64_t start, end;
-    uint64_t offset, inode;
-    uint64_t device; /* of the inode; the same number in each line of this kernel */
+    uint64_t start, end;    /* addresses: the first one, and the one behind the last */
+    uint64_t offset, inode; /* of the mapped file: offset in bytes, inode number; 0: no file */
+    uint64_t device;        /* of the inode: major number << 32 | minor number */
     bool readable, writable, executable;
     const char *path; /* borrowed from the line; "" if none; without " (deleted)" */
 };
 
-/* Parses a line without its newline, which is changed. False: the kernel prints no such line. */
+/* Parses a line that has no newline, and changes it. False: it is no such line; *out is invalid. */
 MUST_CHECK bool proc_map_parse(char *line, struct proc_map *out);
 
 #endif

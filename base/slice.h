@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice.h - how the calling thread is scheduled, and for how long it likes to run at a time.
+ * slice.h - reads and sets the scheduling of the calling thread, mainly its time slice.
  *
  * Threads: all functions may be called from any thread.
  * Source:  include/uapi/linux/sched/types.h; kernel/sched/syscalls.c, tag v6.12: sched_runtime of
- *          an ordinary thread is its time slice, before that it is ignored.
+ *          a SCHED_OTHER thread is its time slice. Older kernels ignore it.
  */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
@@ -12,23 +12,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The kernel's struct sched_attr, whose header does not go with <sched.h>. */
+/* The kernel's struct sched_attr, whose header conflicts with <sched.h>. See sched_setattr(2). */
 struct slice {
-    uint32_t size; /* 0: not known */
-    uint32_t policy;
+    uint32_t size;   /* bytes of this struct; 0: slice_read failed */
+    uint32_t policy; /* SCHED_OTHER, SCHED_FIFO, ... */
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
     uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-/* How it is scheduled now. Cost: one system call. */
+/* Reads the attributes of the calling thread. Cost: one system call. */
 void slice_read(struct slice *out);
 
-/* Has it scheduled so. False: unknown how, or that is not allowed. Cost: one system call. */
+/* Sets them. False: slice_read had failed, or the kernel refuses. Cost: one system call. */
 bool slice_apply(const struct slice *slice);
 
-/* Asks to be let in sooner, for `runtime_ns` at a time, if it is an ordinary thread. */
+/* Sets the time slice to `runtime_ns` if the policy is SCHED_OTHER: a shorter slice lets the thread
+ * in sooner. Ignores a failure. */
 void slice_shorten(uint64_t runtime_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - how texts end, and words behind a number. Threads: any. */
+/* text.h - tests the end of a string, and picks singular or plural. Threads: any. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* True if a text ends with `end`, and has something before it. */
+/* True if `text` ends with `end` and is longer than it. */
 static inline bool text_ends_with(const char *text, const char *end)
 {
     const size_t size = strlen(text), end_size = strlen(end);
@@ -15,7 +15,7 @@ static inline bool text_ends_with(const char *text, const char *end)
     return size > end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-/* What stands behind a number: "1 process", "2 processes". */
+/* Gives the word to print behind `count`: "1 process", "2 processes". */
 static inline const char *text_plural(uint64_t count, const char *one, const char *many)
 {
     return count == 1 ? one : many;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_units.h - units of time, and times of the kernel in nanoseconds. */
+/* time_units.h - units of time, and conversion between struct timespec and nanoseconds. */
 #ifndef BASE_TIME_UNITS_H
 #define BASE_TIME_UNITS_H
 
@@ -12,7 +12,7 @@
 
 enum { MS_PER_S = 1000, US_PER_MS = 1000 };
 
-/* A time before its clock's start is the two's complement of what it is before: cast to int64_t. */
+/* A negative time wraps around: the result cast to int64_t is right. */
 static inline uint64_t timespec_to_ns(struct timespec time)
 {
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
