@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * errors.h - the mistakes of one ini text, kept until all are known.
+ * errors.h - collects the mistakes in all sources of settings, to print them sorted.
  *
  * Shape:   conf_errors_init, conf_errors_add..., conf_errors_print.
  */
@@ -10,29 +10,30 @@
 #include "base/arena.h"
 #include "conf/conf.h"
 
-enum { CONF_ERRORS_MAX = 50 }; /* kept and printed; further ones are only counted */
+enum { CONF_ERRORS_MAX = 50 }; /* mistakes that are kept; further ones are only counted */
 
 struct conf_error {
-    unsigned line;    /* a place, see settings.h; one without a line is a file as a whole */
-    const char *text; /* in the arena */
+    unsigned line;    /* place of the mistake, see settings.h; line 0 of a file: the whole file */
+    const char *text; /* message without the place; owned by the arena */
 };
 
 struct conf_errors {
     struct arena *arena; /* borrowed: holds the texts */
-    unsigned count;      /* all that were added */
-    bool nomem;          /* a text could not be kept */
+    unsigned count;      /* mistakes added, those that were not kept included */
+    bool nomem;          /* no memory for a text */
     struct conf_error kept[CONF_ERRORS_MAX];
 };
 
+/* Makes an empty list. */
 void conf_errors_init(struct conf_errors *errors, struct arena *arena);
 
-/* Adds a mistake at a place. */
+/* Adds a mistake; `line` is its place. */
 void conf_errors_add(struct conf_errors *errors, unsigned line, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
 struct conf_origin; /* private: settings.h */
 
-/* Sorts them by place, and appends "FILE:LINE: text\n" for each, then how many more there are. */
+/* Sorts by place and appends "FILE:LINE: text\n" for each mistake kept, then how many others. */
 void conf_errors_print(struct conf_errors *errors, const struct conf_origin *origin,
                        struct buf *out);
 

@@ -1,56 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patterns.h - what text must look like to be a regular expression, a URL, a header's name ...
+ * patterns.h - checks text that should be a regular expression, a URL, a header's name ...
  *
- * All of them: CONF_BAD, `err` has what is wrong. What is wrong with a URL or a header is
- * said without repeating it: a password may stand in it.
+ * Errors: CONF_BAD, `err` says what is wrong, without a URL, proxy or header that may contain a
+ *         password.
  */
 #ifndef CONF_PATTERNS_H
 #define CONF_PATTERNS_H
 
 #include "conf/conf.h"
 
-/* POSIX extended, compiles, no back-references, no large {n,m}: any process may be matched. */
+/* A POSIX extended regular expression that compiles and is cheap to match with any command line: no
+ * back-references, no large {n,m}. Errors: also CONF_NOMEM. */
 MUST_CHECK enum conf_rc conf_regex_check(const char *text, struct err *err);
 
-/* A pattern that an absolute path can match. */
+/* A glob that can match an absolute path. */
 MUST_CHECK enum conf_rc conf_glob_check(const char *text, struct err *err);
 
-/* Names with blanks between, each perhaps with a "*" at its end. */
+/* Names separated by blanks; each may end in "*". */
 MUST_CHECK enum conf_rc conf_names_check(const char *text, struct err *err);
 
-/* What may be the name of an environment variable. */
+/* Name of an environment variable: up to 128 bytes without "=". */
 MUST_CHECK enum conf_rc conf_env_name_check(const char *name, struct err *err);
 
+/* An absolute path, but not the root directory. */
 MUST_CHECK enum conf_rc conf_path_check(const char *text, struct err *err);
 
-/* The same, of a Unix socket: up to 107 bytes, and no "/" at the end. */
+/* Such a path for a Unix socket: up to 107 bytes, and no "/" at the end. */
 MUST_CHECK enum conf_rc conf_socket_check(const char *text, struct err *err);
 
-/* What conf_listen reads. */
+/* An address that conf_listen can parse. */
 MUST_CHECK enum conf_rc conf_listen_check(const char *text, struct err *err);
 
-/* An absolute path, or "off". */
+/* "off", or a path as conf_path_check has it. */
 MUST_CHECK enum conf_rc conf_spool_check(const char *text, struct err *err);
 
-/* http or https, a host, a port and a path at most. */
+/* http:// or https://, a host, and perhaps a port and a path; nothing else. */
 MUST_CHECK enum conf_rc conf_url_check(const char *text, struct err *err);
 
-/* What may be a label's name in a profile and on a server. */
+/* Name of a label that profiles and servers take and that pystrobe does not set itself. */
 MUST_CHECK enum conf_rc conf_label_name_check(const char *name, struct err *err);
 
-/* A token as HTTP has it, and none that the exporter sets itself. */
+/* Name of a header: an HTTP token, and no header that the exporter sets itself. */
 MUST_CHECK enum conf_rc conf_header_name_check(const char *name, struct err *err);
 
-/* "none", or the URL of a proxy without a login in it. */
+/* "none", or the URL of a proxy without a login. */
 MUST_CHECK enum conf_rc conf_proxy_check(const char *text, struct err *err);
 
-/* What may be the name of a variable or of a credential, which is a file's. */
+/* Name of a variable or a credential. It must not begin with ".": a credential is a file. */
 MUST_CHECK enum conf_rc conf_name_check(const char *text, struct err *err);
 
-/* The pattern of a `type = file` exporter, as far as its braces go. */
+/* Pattern of a `type = file` exporter: see exporters/file_name.h. */
 MUST_CHECK enum conf_rc conf_file_pattern_check(const char *text, struct err *err);
 
+/* True if all bytes are printable ASCII or tabs. */
 bool conf_is_printable_ascii(const char *text);
 
 #endif
