@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.h - profiles that go to an exporter together: those of one interval, or a part of them.
+ * batch.h - profiles of one interval that go to an exporter together.
  *
  * Shape:   batch_builder_init, batch_builder_add for each profile, batch_builder_take gives the
  *          batch; or batch_read from bytes. batch_ref and batch_unref count its users.
- * Threads: a batch never changes, any thread may use it. A builder belongs to one at a time.
+ * Threads: a batch never changes: any thread may use it. A builder belongs to one at a time.
  *
- * A batch is one block of bytes, in memory and in a spool; little-endian:
+ * A batch is one block of bytes in memory and in the spool; numbers are little-endian:
  *
  *   offset size
  *        0    8  89 50 42 41 54 43 48 0a ("\x89PBATCH\n")
  *        8    4  version: 3 (2 has no owners; 1 is spool_v1.h's, which has one profile a file)
- *       12    4  CRC-32 of all that follows, as zlib has it
- *       16    8  size of the whole
+ *       12    4  CRC-32, as zlib's, of all bytes from offset 16 on
+ *       16    8  size of the batch
  *       24    4  form: enum exporter_form
  *       28    4  count of profiles, 1 to BATCH_PROFILES_MAX
  *       32    8  start of the earliest profile, in ns since 1970, UTC
- *       40    8  end of the latest one
- *       48    8  when the batch was made, UTC
- *       56    8  number of the interval that it is of
+ *       40    8  end of the latest profile, likewise
+ *       48    8  time when the batch was made, likewise
+ *       56    8  number of the interval
  *       64       the profiles
  *
  *   offset size  of a profile
- *        0    8  its start
- *        8    8  its end
+ *        0    8  start, in ns since 1970, UTC
+ *        8    8  end, likewise
  *       16    4  count of labels, at most BATCH_LABELS_MAX
  *       20    4  size of the payload
  *       24    4  owner; not in version 2
  *       28       strings: service, type, then name and value of each label
  *                the payload
  *
- * A string is its size (4 bytes) and that many bytes, the last of them 0; size 0: there is none.
+ * A string is its size (4 bytes) and that many bytes, the last of them 0; size 0: NULL.
  */
 #ifndef EXPORTERS_BATCH_H
 #define EXPORTERS_BATCH_H
@@ -46,12 +46,12 @@
 
 enum {
     BATCH_VERSION = 3,
-    BATCH_VERSION_OLDEST = 2, /* that is read */
+    BATCH_VERSION_OLDEST = 2, /* oldest version that can be read */
     BATCH_HEAD_SIZE = 64,
     BATCH_PROFILES_MAX = 256,
     BATCH_LABELS_MAX = 256,
-    BATCH_SIZE_FULL = 2 << 20, /* one that has more is full, but for a single profile */
-    BATCH_SIZE_MAX = 66 << 20  /* of a single profile of 64 MiB, with its labels */
+    BATCH_SIZE_FULL = 2 << 20, /* bytes that a batch of several profiles should not exceed */
+    BATCH_SIZE_MAX = 66 << 20  /* bytes: room for a profile of 64 MiB with its labels */
 };
 
 /* A set of a batch's profiles, by their index. */
@@ -61,18 +61,19 @@ struct batch_set {
 
 struct batch {
     enum exporter_form form;
-    int64_t start_ns, end_ns, made_ns; /* UTC */
-    uint64_t interval;
-    size_t count;
-    const struct exporter_profile *profiles; /* they point into `bytes` */
-    const unsigned char *bytes;              /* owned */
-    size_t size;
+    int64_t start_ns, end_ns, made_ns;       /* UTC */
+    uint64_t interval;                       /* its number */
+    size_t count;                            /* profiles */
+    const struct exporter_profile *profiles; /* owned; they point into `bytes` */
+    const unsigned char *bytes;              /* owned: the whole batch */
+    size_t size;                             /* bytes */
     atomic_uint references;
 };
 
+/* BATCH_NEWER: a newer version of the program wrote it. */
 enum batch_rc { BATCH_OK, BATCH_CORRUPT, BATCH_NEWER, BATCH_NOMEM };
 
-/* What the first BATCH_HEAD_SIZE bytes say. */
+/* Content of the first BATCH_HEAD_SIZE bytes; as in struct batch. */
 struct batch_head {
     unsigned version, form;
     size_t count;
@@ -81,44 +82,47 @@ struct batch_head {
 };
 
 struct batch_builder {
-    struct buf bytes; /* owned */
-    struct batch_head head;
+    struct buf bytes;       /* owned: head, still unset, and profiles */
+    struct batch_head head; /* of the profiles so far */
 };
 
-/* Makes an empty builder of batches of this form; allocates nothing. */
+/* Makes an empty builder for batches of this form; allocates nothing. */
 void batch_builder_init(struct batch_builder *builder, enum exporter_form form);
 void batch_builder_finish(struct batch_builder *builder);
 
-/* True if a profile that takes about `size` bytes belongs into the next batch. */
+/* True if the batch should be taken before a profile of about `size` bytes is added. */
 bool batch_builder_is_full(const struct batch_builder *builder, size_t size);
 
-/* Copies a profile. False: out of memory, or it is too large for any batch; nothing is added. */
+/* Adds a copy of a profile. False: out of memory, over one of the limits above, or the batch is
+ * full; nothing is added. */
 MUST_CHECK bool batch_builder_add(struct batch_builder *builder,
                                   const struct exporter_profile *profile);
 
 /*
- * Gives: the batch of all that was added, with one reference; the builder is empty again. NULL: it
- *        was empty, or out of memory, and then what was added is lost.
+ * Gives: the batch of all profiles added, with one reference; the builder is empty then. NULL: it
+ *        was empty, or out of memory: then the profiles are lost.
  */
 struct batch *batch_builder_take(struct batch_builder *builder, uint64_t interval, int64_t made_ns);
 
 /*
- * Reads a batch from all of its bytes, which malloc gave, and takes them over, also on failure.
+ * Makes a batch from its bytes. They must be from malloc, and belong to the batch from now on; on
+ * failure they are freed.
  *
  * Gives: *out, with one reference.
  */
 MUST_CHECK enum batch_rc batch_read(unsigned char *bytes, size_t size, struct batch **out);
 
-/* Reads the head of a batch of `file_size` bytes. Errors: BATCH_CORRUPT, BATCH_NEWER. */
+/* Reads the head of a batch of `file_size` bytes; does not check the CRC. Errors: BATCH_CORRUPT,
+ * BATCH_NEWER. */
 MUST_CHECK enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE],
                                          uint64_t file_size, struct batch_head *out);
 
-/* Gives: a batch of these profiles of `batch` alone; NULL: there are none, or out of memory. */
+/* Gives: a new batch of the profiles in `set`; NULL: there are none, or out of memory. */
 struct batch *batch_subset(const struct batch *batch, const struct batch_set *set);
 
-/* Gives: one more reference to it. */
+/* Gives: `batch`, with one more reference. */
 struct batch *batch_ref(struct batch *batch);
-/* Gives back one reference. NULL is fine. */
+/* Drops one reference; the last one frees the batch. NULL is fine. */
 void batch_unref(struct batch *batch);
 
 void batch_set_add(struct batch_set *set, size_t i);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock_watch.h - whether the wall clock can be trusted to say how old a file is.
+ * clock_watch.h - decides whether the wall clock can be trusted to tell the age of a file.
  *
- * A clock that is wrong for some seconds makes all that is kept look old, and what is written
- * meanwhile new for ever. So after the clock was set by more than CLOCK_WATCH_STEP_NS nothing is
- * taken for old until it has stood for CLOCK_WATCH_STEADY_NS.
+ * While a clock is ahead, for however short a time, all kept files look expired, and files that are
+ * written get a date in the future. So after a step of more than CLOCK_WATCH_STEP_NS the caller
+ * expires no file until the clock has been steady for CLOCK_WATCH_STEADY_NS.
  */
 #ifndef EXPORTERS_CLOCK_WATCH_H
 #define EXPORTERS_CLOCK_WATCH_H
@@ -17,20 +17,20 @@
 #define CLOCK_WATCH_STEP_NS   (600 * (int64_t)NS_PER_S)
 #define CLOCK_WATCH_STEADY_NS (3600 * (int64_t)NS_PER_S)
 
-/* What is dated later than this after now was written under another clock. */
+/* A file dated further in the future than this was written while the clock was ahead. */
 #define CLOCK_WATCH_AHEAD_NS (60 * (int64_t)NS_PER_S)
 
-/* All zeros at first. */
+/* Zeroed at first. */
 struct clock_watch {
-    int64_t real_ns, boot_ns; /* at the last look, by the wall clock and since boot; 0: none yet */
-    int64_t set_ns;           /* since boot: when the clock was seen to have been set; 0: never */
+    int64_t real_ns, boot_ns; /* UTC and time since boot at the last look; 0: no look yet */
+    int64_t set_ns;           /* time since boot when a step was last seen; 0: never */
 };
 
-/* Looks at the clock, which is at `real_ns` (UTC), `boot_ns` after boot, suspends included. True:
- * it was set since the last look. */
+/* Compares both clocks with the last look: `real_ns` is UTC, `boot_ns` CLOCK_BOOTTIME. True: the
+ * wall clock was set by more than CLOCK_WATCH_STEP_NS since. */
 bool clock_watch_look(struct clock_watch *watch, int64_t real_ns, int64_t boot_ns);
 
-/* True if the clock had stood for long enough at the last look. */
+/* True if no step was seen in the CLOCK_WATCH_STEADY_NS before the last look. */
 bool clock_watch_is_steady(const struct clock_watch *watch);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * file_name.h - turns the pattern of a `type = file` exporter into names of files.
  *
- * A pattern is an absolute path in whose last part {service}, {type} and {start} stand
- * for those of the profile. Two files never get one name: the second has "-2" after
- * the last of them, and so on.
+ * A pattern is an absolute path; in its last part {service}, {type} and {start} are replaced by
+ * those of the profile. A second file of the same name gets "-2" before the first dot that follows
+ * the last of them, the third "-3", and so on.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef EXPORTERS_FILE_NAME_H
 #define EXPORTERS_FILE_NAME_H
@@ -15,19 +15,21 @@
 
 #include "exporters/exporter.h"
 
-enum { FILE_NAME_SIZE = 256 }; /* room for any name that a directory takes */
+enum { FILE_NAME_SIZE = 256 }; /* bytes of the longest file name, with its NUL */
 
-/* NULL when the pattern can be used; else what is wrong with it. */
+/* Gives NULL if the pattern can be used; else what is wrong with it. Static. */
 const char *file_name_check(const char *pattern);
 
-/* True if the files are one a type. */
+/* True if the pattern has {type}, so that each type gets a file of its own. */
 bool file_name_has_type(const char *pattern);
 
-/* Writes the name for the `number`th file (1: the first). False: it is longer than 255 bytes. */
+/* Writes the name, without the directory, of the `number`th file of this name, from 1. False: it is
+ * longer than 255 bytes, or out of memory. */
 MUST_CHECK bool file_name_write(const char *pattern, const struct exporter_profile *profile,
                                 unsigned number, char out[FILE_NAME_SIZE]);
 
-/* Makes what matches all the names of a pattern, for regfree to end. False: no memory. */
+/* Compiles a regular expression that matches all names of a pattern; the caller ends it with
+ * regfree. False: out of memory. */
 MUST_CHECK bool file_name_matcher(const char *pattern, regex_t *out);
 
 #endif

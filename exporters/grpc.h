@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc.h - knows how a call of gRPC is framed in an HTTP/2 request, and what its status means.
+ * grpc.h - frames a gRPC call in an HTTP/2 request, and reads the status of the reply.
  *
- * Shape:   grpc_begin, the message and grpc_end make the body of a request; with grpc_trailed as
- * http_resource.trailed, a reply has the message alone as its body and the HTTP status that means
- * the same as gRPC's. grpc_is_reply tells whether gRPC answered at all; grpc_code and the others
- *          then say what.
- * Threads: functions of their arguments alone.
+ * Shape:   grpc_begin, append the message, grpc_end: the body of a request. Set grpc_trailed as
+ *          http_resource.trailed: the reply then has the bare message as its body, and the HTTP
+ *          status that corresponds to gRPC's. If grpc_is_reply, read it by grpc_code, grpc_words
+ *          and grpc_retry_info.
+ * Threads: all functions may be called from any thread; they keep no state.
  * Source:  PROTOCOL-HTTP2.md and http-grpc-status-mapping.md of grpc/grpc; google/rpc/code.proto
  *          and error_details.proto of googleapis.
  */
@@ -15,7 +15,7 @@
 
 #include "exporters/http/client.h"
 
-/* Each status: name, number, the HTTP status that means the same. */
+/* Each status of gRPC: name, number, the HTTP status that corresponds to it. */
 #define GRPC_CODES(X)              \
     X(OK, 0, 200)                  \
     X(CANCELLED, 1, 499)           \
@@ -43,41 +43,42 @@ enum grpc_code {
 
 enum { GRPC_HEADERS = 4, GRPC_TIMEOUT_SIZE = 16 };
 
-/* The headers of a call, and the room for the value of one. */
+/* The headers of a call. `items` point to `timeout` and to static text. */
 struct grpc_headers {
     struct label items[GRPC_HEADERS];
     size_t count;
-    char timeout[GRPC_TIMEOUT_SIZE];
+    char timeout[GRPC_TIMEOUT_SIZE]; /* value of grpc-timeout */
 };
 
-/* Fills in the headers of calls whose messages are packed by gzip or not, and may take so long. */
+/* Writes the headers of calls with this timeout. `gzip`: messages are packed by gzip. */
 void grpc_headers(uint64_t timeout_ns, bool gzip, struct grpc_headers *out);
 
-/* Begins the body of a request; the message is appended next, packed by gzip or not. */
+/* Begins the body of a request in `out`, which must be empty; then append the message. `gzip`: it
+ * is packed by gzip. */
 void grpc_begin(bool gzip, struct buf *out);
 
-/* Ends it. Errors: those of `out`. */
+/* Ends the body: writes the size of the message. A failure stays in `out`. */
 void grpc_end(struct buf *out);
 
 extern const struct http_trailed grpc_trailed;
 
-/* True if gRPC answered, whatever it said; else some proxy or another server did. */
+/* True if a gRPC server answered, with whatever status; false: a proxy or another server did. */
 bool grpc_is_reply(const struct http_reply *reply);
 
-/* The status of such a reply. GRPC_UNKNOWN, too, for text that is no number from 0 to 16. */
+/* The status of such a reply. GRPC_UNKNOWN also if the trailer is no number from 0 to 16. */
 enum grpc_code grpc_code(const struct http_reply *reply);
 
-/* Never NULL: "UNAVAILABLE". */
+/* The name of a status: "UNAVAILABLE". Never NULL; static. */
 const char *grpc_code_name(enum grpc_code code);
 
-/* The server's words on it: any bytes; "": none. As the reply. */
+/* The server's message about it, any bytes; "": none. Lends it as long as the reply. */
 const char *grpc_words(const struct http_reply *reply);
 
 /*
  * Reads the google.rpc.RetryInfo among the details of a status.
  *
- * Gives: true if there is one; *out_ns: the pause that it asks for, at most
- *        EXPORTER_RETRY_AFTER_MAX_NS; 0: none.
+ * Gives: true if there is one, and *out_ns, the pause that it asks for, at most
+ *        EXPORTER_RETRY_AFTER_MAX_NS; 0: no pause.
  */
 bool grpc_retry_info(const struct http_reply *reply, uint64_t *out_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack.h - unpacks a request for a server that is to be sent plain bodies. */
+/* unpack.h - unpacks gzip: requests for servers that want plain bodies, and replies of gRPC. */
 #ifndef EXPORTERS_UNPACK_H
 #define EXPORTERS_UNPACK_H
 
@@ -7,9 +7,10 @@
 #include "exporters/exporter.h"
 
 /*
- * Appends what a gzip stream of one member holds.
+ * Appends the content of a gzip stream of one member.
  *
- * Errors: EXPORTER_REFUSED (cut off, damaged), EXPORTER_NOMEM (or `out` is full).
+ * Errors: EXPORTER_REFUSED: cut off, damaged, or followed by other bytes; EXPORTER_NOMEM: out of
+ *         memory, or `out` is full.
  */
 MUST_CHECK enum exporter_rc unpack_gzip(const void *bytes, size_t size, struct buf *out);
 
