@@ -15,9 +15,9 @@ struct exporter_profile {
     const struct label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
-    uint32_t owner;           /* a number for the user of its processes; 0: not known */
-    const void *bytes;        /* gzip'd: a pprof, or an OTLP request (see enum exporter_form) */
-    size_t size;              /* bytes */
+    uint32_t owner;    /* hash of the user or container that its processes belong to; 0: unknown */
+    const void *bytes; /* gzip'd: a pprof, or an OTLP request (see enum exporter_form) */
+    size_t size;       /* bytes */
 };
 
 #endif

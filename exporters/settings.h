@@ -112,7 +112,7 @@ struct exporter_settings {
     int64_t (*since_boot_ns)(void); /* no key: reads CLOCK_BOOTTIME; NULL: UTC is used instead */
 
     const char *url;      /* of a server: scheme, host, port and a path prefix if any */
-    bool url_is_whole;    /* otlp, no key: nothing is appended; set for OTEL_..._PROFILES_ENDPOINT */
+    bool url_is_whole;    /* otlp, no key: append nothing; set for OTEL_..._PROFILES_ENDPOINT */
     const char *protocol; /* otlp: "http/protobuf", "grpc"; NULL: the former */
     const char *tenant;   /* value of the header X-Scope-OrgID */
     const char *user;     /* for basic authentication */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advice.h - knows the cure for what libcurl complains of.
+ * advice.h - knows remedies for libcurl's errors.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef EXPORTERS_HTTP_ADVICE_H
 #define EXPORTERS_HTTP_ADVICE_H
 
 #include <curl/curl.h>
 
-/* What to do about a failure that libcurl described as `text`, e.g. " (...)"; "": nothing known. */
+/* Gives a remedy for a failure that libcurl described as `text`, to append to a message: " (...)";
+ * "": none known. Static. */
 const char *http_advice(CURLcode code, const char *text);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * curl_api.h - the functions of libcurl that we call, loaded when they are first needed:
- * base/library.h says how and why. A call reads libcurl.NAME(...), where libcurl itself has
- * curl_NAME.
+ * curl_api.h - the functions of libcurl that are used, loaded when they are first needed:
+ * base/library.h says how and why. libcurl.NAME(...) calls libcurl's curl_NAME.
  *
  * Threads: any.
  */
@@ -31,21 +30,21 @@ struct curl_api {
 #undef CURL_POINTER
 };
 
-/* All of it is NULL until curl_api_load has succeeded. */
+/* All pointers are NULL until curl_api_load has succeeded. */
 extern struct curl_api libcurl;
 
 /*
- * Options that the header may be too old for, by number. libcurl itself is another one at run time,
- * older or newer: so its version is not asked when this is compiled.
+ * Numbers of options that the header may be too old for. The libcurl at run time may be older or
+ * newer than the header, so no version is checked at compile time.
  */
 enum {
-    CURL_OPTION_PROTOCOLS = 181,        /* until 7.85, from when on it is */
-    CURL_OPTION_PROTOCOLS_STR = 10318,  /* this one */
-    CURL_OPTION_CA_CACHE_TIMEOUT = 321, /* 7.87 */
-    CURL_OPTION_QUICK_EXIT = 322        /* 7.87 */
+    CURL_OPTION_PROTOCOLS = 181,        /* before 7.85 */
+    CURL_OPTION_PROTOCOLS_STR = 10318,  /* its successor, from 7.85 on */
+    CURL_OPTION_CA_CACHE_TIMEOUT = 321, /* from 7.87 on */
+    CURL_OPTION_QUICK_EXIT = 322        /* from 7.87 on */
 };
 
-/* What setting an option came to, if it may be unknown to this libcurl or its TLS library. */
+/* Gives `code`, but CURLE_OK if it means that libcurl or its TLS library lacks the option. */
 CURLcode curl_api_optional(CURLcode code);
 
 /* Loads libcurl if it is not loaded yet. Errors: false: `err` says why, as library_load does. */

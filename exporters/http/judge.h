@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * judge.h - turns the status of a reply into what is to be done, and into words.
+ * judge.h - turns the status of a reply into an outcome and an error text.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef EXPORTERS_HTTP_JUDGE_H
 #define EXPORTERS_HTTP_JUDGE_H
 
 #include "exporters/http/client.h"
 
-/* What tells one protocol from another. */
+/* Differences between protocols. All pointers are static. */
 struct http_protocol {
-    const char *server; /* with its article: "a Pyroscope" */
-    const char *hint;   /* what to try if the server is not one of these; or "" */
-    const long *again;  /* the statuses after which the same is to be sent again */
+    const char *server; /* kind of server, with its article: "a Pyroscope" */
+    const char *hint;   /* remedy if the server is of another kind; or "" */
+    const long *again;  /* statuses after which a request is sent again */
     size_t again_count;
-    bool (*is_answer)(const struct http_reply *reply); /* of such a server, which has a 2xx */
+    bool (*is_answer)(const struct http_reply *reply); /* true: this 2xx is from such a server */
 };
 
-enum { HTTP_WORDS_MAX = 4 * ERR_TEXT_MAX + 1 };
+enum { HTTP_WORDS_MAX = 4 * ERR_TEXT_MAX + 1 }; /* each byte may become \xNN; a NUL */
 
 /*
- * Writes a server's words, any bytes, as one line for a struct err: of many its beginning and its
- * end, between which an err makes its cut.
+ * Writes a server's words, any bytes, as one printable line for a struct err: only the beginning
+ * and the end of a long text, because struct err cuts the middle out.
  */
 void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX]);
 
-/* True if the reply has this media type, with or without parameters. */
+/* True if the reply's Content-Type is `type`, with or without parameters. */
 bool http_is_type(const struct http_reply *reply, const char *type);
 
-/* What to do about a status, e.g. " (...)"; "": nothing known. */
+/* Gives a remedy for a status, to append to a message: " (...)"; "": none known. Static. */
 const char *http_advice_on(long status);
 
 /*
- * Judges a reply. 2xx is a success if it is an answer of such a server; a page of a proxy or of
- * another server waits for somebody to mend that. 401, 403 and 407 wait for another secret: the
- * one there is has been read again by then. What is neither among `again` is final.
+ * Judges a reply. A 2xx that is_answer confirms is a success. Another 2xx (the page of a proxy or
+ * of another server), 401, 403 and 407 give EXPORTER_RETRY and `denied`: a user has to mend the
+ * settings, as the secrets have been read again already. Statuses in `again` give EXPORTER_RETRY,
+ * all others EXPORTER_REFUSED.
  *
- * Takes:  `words`, the server's own, to be told with the status; any bytes.
- * Gives:  *answer: its status alone if the outcome is EXPORTER_OK.
- * Errors: EXPORTER_RETRY, EXPORTER_REFUSED.
+ * Takes:  `words`: the server's words for the error text; any bytes.
+ * Gives:  answer->status; unless the outcome is EXPORTER_OK also err, denied and retry_after_ns.
  */
 MUST_CHECK enum exporter_rc http_judge(const struct http_protocol *protocol,
                                        const struct http_reply *reply, const void *words,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * retry_after.h - finds a header of a reply, and reads how long a server wants to be left alone.
+ * retry_after.h - finds headers of a reply, and parses Retry-After and Date.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  * Source:  RFC 9110, 10.2.3: seconds, or a date in one of the three forms of 5.6.7.
  */
 #ifndef EXPORTERS_HTTP_RETRY_AFTER_H
@@ -13,23 +13,23 @@
 #include <stdint.h>
 
 /*
- * Reads the value of a Retry-After header.
+ * Parses the value of a Retry-After header.
  *
- * Gives: the pause, at most EXPORTER_RETRY_AFTER_MAX_NS; 0 when the value is none,
- *        or a date that is over by `now_ns` (UTC).
+ * Gives: the pause, at most EXPORTER_RETRY_AFTER_MAX_NS; 0: the value is invalid, or a date that is
+ *        not after `now_ns` (UTC).
  */
 uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns);
 
 /*
- * Finds the value in a header line, if it has this name, without the blanks around it.
+ * Finds the value in a header line of this name, in any case, without the blanks around it.
  *
- * Lends: *value (not terminated), within the line.
- * Gives: false when the line is another header.
+ * Lends: *value, a part of the line, without a NUL.
+ * Gives: false: the line is another header.
  */
 bool http_header_find(const char *line, size_t size, const char *name, const char **value,
                       size_t *value_size);
 
-/* Reads a header line, if it is a Date. Gives: false when it is another, or no date. */
+/* Parses a Date header line; *out_s: seconds since 1970. False: another header, or no date. */
 bool retry_after_date(const char *line, size_t size, int64_t *out_s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setup.h - turns an exporter's settings into what an HTTP request needs.
+ * setup.h - checks an exporter's settings, and makes the URL and the headers of a request.
  *
- * Threads: functions of their arguments alone.
+ * Threads: all functions may be called from any thread; they keep no state.
  */
 #ifndef EXPORTERS_HTTP_SETUP_H
 #define EXPORTERS_HTTP_SETUP_H
@@ -12,8 +12,7 @@
 #include "exporters/http/client.h"
 
 /*
- * Checks the base URL `url` and puts `path` (without a slash in front) behind it, unless
- * that is NULL.
+ * Checks the base URL `url` and appends "/" and `path`, unless `path` is NULL.
  *
  * Gives:  *out, which the caller frees; untouched on failure.
  * Errors: EXPORTER_BAD_CONFIG: not http(s), no host, a user or password in it, a
@@ -23,24 +22,25 @@ MUST_CHECK enum exporter_rc http_setup_url(const char *url, const char *path, ch
                                            struct err *err);
 
 /*
- * Makes the header lines: what the resource is, the tenant and the settings' own.
+ * Makes the header lines of the resource, the tenant and the settings. Secret headers are left out,
+ * but their names are checked.
  *
  * Gives:  *out, which the caller ends with curl_slist_free_all; untouched on failure.
- * Errors: EXPORTER_BAD_CONFIG: a name or value that HTTP has no room for, or a
- *         header that is not the user's to set; EXPORTER_NOMEM.
+ * Errors: EXPORTER_BAD_CONFIG: a name or value that HTTP does not allow, or a header that users may
+ *         not set; EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
                                                const struct http_resource *resource,
                                                struct curl_slist **out, struct err *err);
 
-/* Checks a header of the user's. Errors: EXPORTER_BAD_CONFIG. */
+/* Checks a header that a user has set. Errors: EXPORTER_BAD_CONFIG. */
 MUST_CHECK enum exporter_rc http_setup_check_header(const struct exporter_settings *settings,
                                                     const struct label *header, struct err *err);
 
 /* Checks that libcurl speaks HTTP/2. Errors: EXPORTER_BAD_CONFIG. */
 MUST_CHECK enum exporter_rc http_setup_check_http2(struct err *err);
 
-/* True if this libcurl, 7.87 to 7.88, can use a connection of HTTP/2 without TLS but once. */
+/* True if this libcurl (7.87, 7.88) fails when it reuses an HTTP/2 connection without TLS. */
 bool http_setup_breaks_http2(void);
 
 /* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
