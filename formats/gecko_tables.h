@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gecko_tables.h - the part of a file for profiler.firefox.com that all of its threads share. */
+/* gecko_tables.h - writes the tables that all threads of a profiler.firefox.com file share. */
 #ifndef FORMATS_GECKO_TABLES_H
 #define FORMATS_GECKO_TABLES_H
 
@@ -7,10 +7,8 @@
 #include "formats/tree.h"
 
 /*
- * Appends the member "shared": texts, functions, lines, and the stacks of `tree`, which is by line.
- * Node n of the tree has the number n - 1 there.
- *
- * Errors: `out` remembers them.
+ * Appends the member "shared": texts, functions, lines, and stacks. `tree` must be by line; its
+ * node n becomes stack n - 1. Errors: a failure sets out->failed.
  */
 void gecko_tables(const struct pprof_stacks *stacks, const struct tree *tree, struct buf *out);
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page.h - puts a title, data and more into a page that is kept as a file beside the sources.
+ * page.h - fills in the marks of an HTML page that is compiled in from a file.
  *
- * The page has @TITLE@ where text goes, and other such marks for what goes in as it is: @DATA@
- * stands within a script element of JSON.
+ * @TITLE@ is replaced by the escaped title, other marks by bytes as they are: @DATA@ by JSON,
+ * inside a script element.
  */
 #ifndef FORMATS_PAGE_H
 #define FORMATS_PAGE_H
 
 #include "formats/format.h"
 
-/* What goes where a mark is. All borrowed. */
+/* The bytes that replace a mark. All borrowed. */
 struct page_part {
-    const char *mark;
+    const char *mark; /* "@DATA@" */
     const unsigned char *bytes;
     size_t size;
 };
 
-/* Appends the page, with the title and the parts at their places. */
+/* Appends the page with its marks replaced. */
 void page_add(struct buf *out, const unsigned char *page, size_t size, const char *title,
               const struct page_part *parts, size_t count);
 
-/* Appends `"title":...,"type":...,` and what else all pages want to know of a view. */
+/* Appends the members of the data that all pages need: title, times, types. Ends in a comma. */
 void page_add_head(struct buf *out, const struct format_view *view);
 
 #endif

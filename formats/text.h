@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - writes foreign text so that it stays text in HTML and XML, and on a line. */
+/* text.h - escapes untrusted text for HTML, XML, lines and terminals, and formats values. */
 #ifndef FORMATS_TEXT_H
 #define FORMATS_TEXT_H
 
@@ -8,30 +8,31 @@
 #include "base/buf.h"
 #include "pprof/stacks.h"
 
-/* Appends text for elements and quoted attributes of HTML and XML; what XML has no place for
- * becomes U+FFFD. */
+/* Appends text escaped for elements and quoted attributes of HTML and XML; characters that XML does
+ * not allow become U+FFFD. */
 void text_markup(struct buf *out, const char *text);
 
-/* Appends text for one line in which `separator` parts things: that becomes ':', and control
- * characters blanks. */
+/* Appends text for a part of a line: `separator` becomes ':', bytes below 0x20 and 0x7f become
+ * blanks. */
 void text_line(struct buf *out, const char *text, char separator);
 
-/* Appends text for a terminal: what it would obey instead of showing becomes '?'. */
+/* Appends text for a terminal: control characters and marks of text direction become '?'. */
 void text_plain(struct buf *out, const char *text);
 
-/* The last part of a path. */
+/* Gives the last part of a path; the whole path if it ends in '/'. Lends: a part of `path`. */
 const char *text_base(const char *path);
 
-/* How long one `unit` is in seconds, 1e-9 for "nanoseconds"; 0: it is no unit of time. */
+/* Gives one `unit` in seconds: 1e-9 for "nanoseconds"; 0: no unit of time. */
 double text_seconds(const char *unit);
 
-/* Appends a value for people: a time in the unit that leaves few digits, or a number. */
+/* Appends a value to read: a time as h, s, ms or us, else the number and the unit, which is escaped
+ * as in text_markup. */
 void text_value(struct buf *out, int64_t value, const char *unit);
 
-/* What kind of code a file is, for colours. */
+/* Kind of code, for colours: the program's own, an installed library, no file ("<GC>"). */
 enum text_kind { TEXT_APP, TEXT_LIBRARY, TEXT_RUNTIME };
 
-/* Tells a program's own files from those that are installed, and both from none ("<GC>"). */
+/* Gives the kind of code in `file`; "": no file. */
 enum text_kind text_kind_of(const char *file);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "formats/format.h"
 
-/* Errors, of all: PPROF_NOMEM; PPROF_FULL: `out` holds no more. */
+/* Errors of all: PPROF_NOMEM; PPROF_FULL: over out->max. */
 MUST_CHECK enum pprof_rc write_pprof(const struct format_view *view, struct buf *out);
 MUST_CHECK enum pprof_rc write_flame(const struct format_view *view, struct buf *out);
 MUST_CHECK enum pprof_rc write_svg(const struct format_view *view, struct buf *out);
@@ -17,7 +17,8 @@ MUST_CHECK enum pprof_rc write_pstats(const struct format_view *view, struct buf
 MUST_CHECK enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out);
 MUST_CHECK enum pprof_rc write_tree(const struct format_view *view, struct buf *out);
 
-/* Has the view take what was written, if that is much: writers of lines call it behind each. */
+/* Calls view->drain if `out` has become large; writers of lines call this after each line. If drain
+ * fails, out->failed is set. */
 void format_drain(const struct format_view *view, struct buf *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.h - what decode.c (the file as a whole) and decode_parts.c (its messages) share. */
+/* decode.h - shared by decode.c, which reads a pprof file, and decode_parts.c, for its messages. */
 #ifndef PPROF_DECODE_H
 #define PPROF_DECODE_H
 
 #include "base/protobuf_wire.h"
 #include "pprof/profile.h"
 
-/* The numbers of Profile's fields. */
+/* Field numbers of the message Profile. */
 enum decode_field {
     FIELD_SAMPLE_TYPE = 1,
     FIELD_SAMPLE = 2,
@@ -28,39 +28,39 @@ enum decode_field {
 
 /* An entry of the string table. */
 struct decode_text {
-    const char *bytes; /* borrowed from the file; no NUL follows */
+    const char *bytes; /* borrowed from the file; without a NUL */
     uint32_t size;
-    uint32_t number; /* in the profile; NO_TEXT: nothing asked for it yet */
+    uint32_t number; /* in the profile's texts; NO_TEXT: not added to them yet */
 };
 
-/* A location: more than one frame if calls were inlined. */
+/* A location of the file: more than one frame if calls were inlined. */
 struct decode_location {
-    const uint32_t *frames; /* in `lists` */
+    const uint32_t *frames; /* numbers of the profile's locations; in `lists` */
     size_t count;
 };
 
 struct decoder {
     const uint8_t *bytes; /* borrowed: the file, unpacked */
     size_t size;
-    struct err *err;          /* borrowed; may be NULL */
-    struct pprof *profile;    /* owned until it is handed over */
-    struct arena lists;       /* owned: all arrays below */
-    struct arena message;     /* owned: the message that is being looked at */
-    enum pprof_rc message_rc; /* why protobuf-c got no memory, if it did not */
-    size_t counts[FIELD_COUNT];
-    int64_t numbers[FIELD_COUNT]; /* of fields that are there once */
-    struct decode_text *texts;
+    struct err *err;              /* borrowed; may be NULL */
+    struct pprof *profile;        /* owned until it is returned */
+    struct arena lists;           /* owned: memory of all arrays below */
+    struct arena message;         /* owned: memory of the message that is being read */
+    enum pprof_rc message_rc;     /* why message_alloc gave protobuf-c no memory; else PPROF_OK */
+    size_t counts[FIELD_COUNT];   /* how often each field occurs */
+    int64_t numbers[FIELD_COUNT]; /* values of the fields that occur once */
+    struct decode_text *texts;    /* the string table */
     size_t text_count;
     struct pprof_type types[PPROF_TYPES_MAX];
     size_t type_count;
-    struct table mapping_ids, function_ids, location_ids; /* the file's id -> place in: */
-    int64_t *mapping_files;                               /* texts */
-    uint32_t *functions;                                  /* the profile's numbers */
+    struct table mapping_ids, function_ids, location_ids; /* ids of the file: index in an array: */
+    int64_t *mapping_files;                               /* file of each mapping, in `texts` */
+    uint32_t *functions;                                  /* number in the profile's functions */
     struct decode_location *locations;
-    uint32_t *frames; /* PPROF_DEPTH_MAX: the stack that is being read */
+    uint32_t *frames; /* room for PPROF_DEPTH_MAX: the stack that is being read */
 };
 
-/* Takes in one field of its kind. */
+/* Each reads one field into the decoder. Comments and the period type are only checked. */
 MUST_CHECK enum pprof_rc decode_value_type(struct decoder *d, const struct wire_field *field);
 MUST_CHECK enum pprof_rc decode_mapping(struct decoder *d, const struct wire_field *field);
 MUST_CHECK enum pprof_rc decode_function(struct decoder *d, const struct wire_field *field);
@@ -69,7 +69,7 @@ MUST_CHECK enum pprof_rc decode_sample(struct decoder *d, const struct wire_fiel
 MUST_CHECK enum pprof_rc decode_comment(struct decoder *d, const struct wire_field *field);
 MUST_CHECK enum pprof_rc decode_period_type(struct decoder *d, const struct wire_field *field);
 
-/* Finds an entry of the string table. */
+/* Gives entry `index` of the string table. Errors: PPROF_BAD. */
 MUST_CHECK enum pprof_rc decode_text_at(struct decoder *d, int64_t index, struct decode_text **out);
 
 #endif

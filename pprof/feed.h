@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed.h - carries a profile that grows in one process into a profile of another, piece by
- * piece: each piece has only what came since the one before.
+ * feed.h - copies a growing profile to another process in pieces: each piece has only the changes
+ * since the piece before.
  *
- * Shape:   pprof_delta_encoder where the profile grows; pprof_give whenever it is to be handed
- * over; the bytes, in order, to pprof_take with a pprof_delta_decoder on the other side. After
- *          pprof_reset of the one profile: pprof_delta_encoder_reset and, before the first piece
- *          that is made then, pprof_delta_decoder_reset.
- * Threads: a giver and a taker belong to one thread at a time, as their profiles do.
- * Source:  our own; both sides are the same program. A piece is records of one byte that says
- *          the kind, and LEB128 numbers; things are numbered in the order in which they come.
+ * Shape:   sender: pprof_give with a pprof_delta_encoder makes a piece. Receiver: pprof_take with a
+ *          pprof_delta_decoder takes the pieces in order. After pprof_reset of the sender's profile
+ *          call pprof_delta_encoder_reset and, before the next piece, pprof_delta_decoder_reset.
+ * Threads: an encoder and a decoder belong to one thread at a time, as their profiles do.
+ * Source:  a format of this program, which is both sender and receiver. A piece consists of records
+ *          (feed_record.h): one byte for the kind, then LEB128 numbers. Texts, functions and so on
+ *          are numbered in the order in which they are sent.
  */
 #ifndef PPROF_FEED_H
 #define PPROF_FEED_H
@@ -21,55 +21,57 @@ enum {
                                                  that a piece was asked for */
 };
 
-/* What was given so far. All zero: nothing. */
+/* State of the sender. All zero: nothing was sent. */
 struct pprof_delta_encoder {
-    uint32_t texts, functions, locations, stacks, rows; /* how many of each */
-    uint32_t next;                                      /* the row that is looked at next */
-    bool binary;                                        /* the binary was given */
-    int64_t *values;                                    /* owned: what was given of each row */
+    uint32_t texts, functions, locations, stacks, rows; /* how many of each were sent */
+    uint32_t next;                                      /* row whose values are looked at next */
+    bool binary;                                        /* the binary was sent */
+    int64_t *values;                                    /* owned: values of each row, as sent */
     size_t capacity;                                    /* rows that `values` has room for */
 };
 
-/* The numbers of the other side, as ours. */
+/* Maps numbers of the sender to those of the receiver's profile. */
 struct pprof_numbers {
-    uint32_t *ours; /* owned */
+    uint32_t *ours; /* owned: index is the sender's number; UINT32_MAX: there was no room */
     size_t count, capacity;
 };
 
-/* What was taken so far. All zero: nothing. */
+/* State of the receiver. All zero: nothing was received. */
 struct pprof_delta_decoder {
     struct pprof_numbers texts, functions, locations, stacks, rows;
-    uint64_t overflow; /* rows' values that went to the overflow row, so far */
+    uint64_t overflow; /* how often values went to the overflow row; reset does not clear it */
 };
 
 /*
- * Appends a piece: what `profile` has gained since the last one, about `size` bytes of it.
+ * Appends a piece of about `size` bytes: changes of `profile` since the piece before.
  *
- * Gives:  *more: there is more, for the next piece.
- * Errors: PPROF_NOMEM: out of memory, or of room in `out`, which needs PPROF_PIECE_MAX more
- *         than `size`; then the feed is broken.
- * Cost:   looks at each row once.
+ * Gives:  *more: some changes did not fit; call again for the next piece.
+ * Errors: PPROF_NOMEM: out of memory, or no room in `out`, which needs `size` + PPROF_PIECE_MAX;
+ *         start over with a reset then.
+ * Cost:   looks at each row once for each series of pieces.
  */
 MUST_CHECK enum pprof_rc pprof_give(struct pprof_delta_encoder *encoder,
                                     const struct pprof *profile, size_t size, struct buf *out,
                                     bool *more);
 
-/* The profile has been reset: all is new. */
+/* Starts over: the next piece sends all. For after pprof_reset of the profile. */
 void pprof_delta_encoder_reset(struct pprof_delta_encoder *encoder);
+/* Frees the memory. */
 void pprof_delta_encoder_finish(struct pprof_delta_encoder *encoder);
 
 /*
- * Adds what a piece says to `into`, which must have the same types. What there is no room for
- * is added to the row `overflow`, and counted.
+ * Adds the changes of a piece to `into`, which must have the same types. Values of rows that `into`
+ * has no room for go to its row `overflow`, and are counted.
  *
- * Errors: PPROF_BAD (these are no bytes of pprof_give, or out of order: nothing more can be
- *         taken), PPROF_NOMEM.
+ * Errors: PPROF_BAD: no piece of pprof_give, or out of order; PPROF_NOMEM. After either no more
+ *         pieces can be taken.
  */
 MUST_CHECK enum pprof_rc pprof_take(struct pprof_delta_decoder *decoder, struct pprof *into,
                                     uint32_t overflow, const void *bytes, size_t size);
 
-/* From now on numbers mean something else: `into` was reset, or the other side's profile. */
+/* Forgets all numbers: for after a reset of `into` or of the sender's profile. */
 void pprof_delta_decoder_reset(struct pprof_delta_decoder *decoder);
+/* Frees the memory. */
 void pprof_delta_decoder_finish(struct pprof_delta_decoder *decoder);
 
 #endif

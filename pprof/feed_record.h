@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_record.h - the kinds of records in a piece, and the numbers that follow each. */
+/* feed_record.h - kinds of records in a piece of feed.h, and the content of each. All numbers are
+ * LEB128; signed ones are zigzag-coded. Texts, functions and so on are given by number. */
 #ifndef PPROF_FEED_RECORD_H
 #define PPROF_FEED_RECORD_H
 
 enum feed_record {
     FEED_TEXT = 1,     /* size, bytes */
-    FEED_FUNCTION = 2, /* name, file: texts; first line, signed */
-    FEED_LOCATION = 3, /* function; line, column: signed */
+    FEED_FUNCTION = 2, /* text of its name, text of its file, first line (signed) */
+    FEED_LOCATION = 3, /* function, line (signed), column (signed) */
     FEED_STACK = 4,    /* depth, locations */
-    FEED_ROW = 5,    /* stack, count of labels; of each: key, text + 1, unit + 1, number, signed */
-    FEED_VALUES = 6, /* row, what each of its values grew by, signed */
-    FEED_BINARY = 7  /* its file and its build id: of each size, bytes */
+    FEED_ROW = 5,    /* stack, label count; for each label: key, text + 1 or 0 for none, unit + 1 or
+                        0, number (signed) */
+    FEED_VALUES = 6, /* row, increase of each of its values (signed) */
+    FEED_BINARY = 7  /* size and bytes of its path, size and bytes of its build id */
 };
 
 #endif
