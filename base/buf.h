@@ -51,8 +51,7 @@ void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 unsigned char *buf_extend(struct buf *buf, size_t size);
 
 /*
- * Puts a NUL behind the content, for use as a string. After a failure the content is what was
- * appended before the failure.
+ * Gives the content as a string with a NUL; after a failure, the content before that.
  *
  * Lends: the string, until the next add.
  * Cost:  allocates nothing, because a byte of room is always kept behind the content.

@@ -3,10 +3,10 @@
  * proc_stat.h - reads the stat, schedstat, sched, statm and status files of a process or thread.
  *
  * Errors:  those of proc_file.h; *out is untouched then. PROC_FAILED also for stat or sched text
- * that is not understood; numbers missing in schedstat or statm are 0. Threads: all functions may
- * be called from any thread. proc_living_thread, proc_living_dir, proc_exec_mark and
- * proc_statm_read may allocate a directory stream, the others nothing. Source:  proc(5);
- * Documentation/scheduler/sched-stats.rst and kernel/sched/debug.c of the kernel.
+ *          that is not understood; numbers missing in schedstat or statm are 0.
+ * Threads: all functions may be called from any thread. proc_living_thread, proc_living_dir,
+ *          proc_exec_mark and proc_statm_read may allocate a directory stream, the others nothing.
+ * Source:  proc(5); Documentation/scheduler/sched-stats.rst and kernel/sched/debug.c of the kernel.
  */
 #ifndef BASE_PROC_STAT_H
 #define BASE_PROC_STAT_H

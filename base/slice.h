@@ -28,8 +28,7 @@ void slice_read(struct slice *out);
 /* Sets them. False: slice_read had failed, or the kernel refuses. Cost: one system call. */
 bool slice_apply(const struct slice *slice);
 
-/* Sets the time slice to `runtime_ns` if the policy is SCHED_OTHER: a shorter slice lets the thread
- * in sooner. Ignores a failure. */
+/* Sets the time slice if SCHED_OTHER: a shorter one lets the thread in sooner. Ignores failures. */
 void slice_shorten(uint64_t runtime_ns);
 
 #endif

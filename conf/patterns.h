@@ -10,8 +10,8 @@
 
 #include "conf/conf.h"
 
-/* A POSIX extended regular expression that compiles and is cheap to match with any command line: no
- * back-references, no large {n,m}. Errors: also CONF_NOMEM. */
+/* A POSIX extended regular expression that compiles, is small and has no back-references, so that
+ * any command line can be matched. Errors: also CONF_NOMEM. */
 MUST_CHECK enum conf_rc conf_regex_check(const char *text, struct err *err);
 
 /* A glob that can match an absolute path. */

@@ -105,15 +105,12 @@ MUST_CHECK bool batch_builder_add(struct batch_builder *builder,
 struct batch *batch_builder_take(struct batch_builder *builder, uint64_t interval, int64_t made_ns);
 
 /*
- * Makes a batch from its bytes. They must be from malloc, and belong to the batch from now on; on
- * failure they are freed.
- *
- * Gives: *out, with one reference.
+ * Makes a batch from its bytes, which are from malloc and become the batch's; on failure it frees
+ * them. Gives: *out, with one reference.
  */
 MUST_CHECK enum batch_rc batch_read(unsigned char *bytes, size_t size, struct batch **out);
 
-/* Reads the head of a batch of `file_size` bytes; does not check the CRC. Errors: BATCH_CORRUPT,
- * BATCH_NEWER. */
+/* Reads the head of a batch of `file_size` bytes; ignores its CRC. BATCH_CORRUPT, BATCH_NEWER. */
 MUST_CHECK enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE],
                                          uint64_t file_size, struct batch_head *out);
 

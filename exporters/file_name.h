@@ -28,8 +28,7 @@ bool file_name_has_type(const char *pattern);
 MUST_CHECK bool file_name_write(const char *pattern, const struct exporter_profile *profile,
                                 unsigned number, char out[FILE_NAME_SIZE]);
 
-/* Compiles a regular expression that matches all names of a pattern; the caller ends it with
- * regfree. False: out of memory. */
+/* Compiles a regular expression for all names of a pattern, for regfree. False: out of memory. */
 MUST_CHECK bool file_name_matcher(const char *pattern, regex_t *out);
 
 #endif

@@ -9,8 +9,7 @@
 /*
  * Appends the content of a gzip stream of one member.
  *
- * Errors: EXPORTER_REFUSED: cut off, damaged, or followed by other bytes; EXPORTER_NOMEM: out of
- *         memory, or `out` is full.
+ * Errors: EXPORTER_REFUSED (cut off, damaged, bytes after it), EXPORTER_NOMEM (or `out` is full).
  */
 MUST_CHECK enum exporter_rc unpack_gzip(const void *bytes, size_t size, struct buf *out);
 

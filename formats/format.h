@@ -28,8 +28,7 @@ struct format_view {
     const struct pprof_timeline *timeline; /* of `profile`, weighted by `type`, which is a time;
                                               NULL: no times, only sums */
     size_t type;                           /* index of the value type that is shown */
-    size_t base;         /* difference: index of the type with the values before; else
-                            FORMAT_NO_BASE */
+    size_t base;         /* difference: type with the values before; else FORMAT_NO_BASE */
     const char *title;   /* name of the profiled program or service */
     int64_t time_ns;     /* start, UTC; 0: not known */
     int64_t duration_ns; /* 0: not known */

@@ -3,8 +3,7 @@
  * sums.h - own and total values of functions, of places (such as lines), and of calls.
  *
  * Shape:   sums_new, read the arrays, sums_free.
- *
- * A total counts a stack once, even if the function, place or call is on it several times.
+ * Totals:  count a stack once, even if the function, place or call is on it several times.
  */
 #ifndef FORMATS_SUMS_H
 #define FORMATS_SUMS_H
@@ -40,8 +39,7 @@ struct sums_places {
 /*
  * Adds up the values of one type. `places` NULL: each function is a place.
  *
- * Gives:  *out, which the caller ends with sums_free.
- * Errors: PPROF_NOMEM.
+ * Gives: *out, ended with sums_free. Errors: PPROF_NOMEM.
  */
 MUST_CHECK enum pprof_rc sums_new(const struct pprof_stacks *stacks, size_t type,
                                   const struct sums_places *places, struct sums **out);

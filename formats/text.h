@@ -25,8 +25,7 @@ const char *text_base(const char *path);
 /* Gives one `unit` in seconds: 1e-9 for "nanoseconds"; 0: no unit of time. */
 double text_seconds(const char *unit);
 
-/* Appends a value to read: a time as h, s, ms or us, else the number and the unit, which is escaped
- * as in text_markup. */
+/* Appends a value: a time in h, s, ms or us, else the number and the unit, escaped for markup. */
 void text_value(struct buf *out, int64_t value, const char *unit);
 
 /* Kind of code, for colours: the program's own, an installed library, no file ("<GC>"). */

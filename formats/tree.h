@@ -27,8 +27,7 @@ struct tree {
     uint32_t levels; /* the highest level of a node */
 };
 
-/* Makes a tree of all rows. Gives: *out, which the caller ends with tree_free. Errors: PPROF_NOMEM,
- * PPROF_FULL: too many nodes. */
+/* Gives: *out, ended with tree_free. Errors: PPROF_NOMEM; PPROF_FULL: over 2^27 nodes. */
 MUST_CHECK enum pprof_rc tree_new(const struct pprof_stacks *stacks, bool by_line,
                                   struct tree **out);
 

@@ -17,8 +17,7 @@ MUST_CHECK enum pprof_rc write_pstats(const struct format_view *view, struct buf
 MUST_CHECK enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out);
 MUST_CHECK enum pprof_rc write_tree(const struct format_view *view, struct buf *out);
 
-/* Calls view->drain if `out` has become large; writers of lines call this after each line. If drain
- * fails, out->failed is set. */
+/* Calls view->drain if `out` is large; call it after each line. A failure sets out->failed. */
 void format_drain(const struct format_view *view, struct buf *out);
 
 #endif

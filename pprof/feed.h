@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed.h - copies a growing profile to another process in pieces: each piece has only the changes
- * since the piece before.
+ * feed.h - copies a growing profile to another process, change by change.
  *
  * Shape:   sender: pprof_give with a pprof_delta_encoder makes a piece. Receiver: pprof_take with a
  *          pprof_delta_decoder takes the pieces in order. After pprof_reset of the sender's profile
  *          call pprof_delta_encoder_reset and, before the next piece, pprof_delta_decoder_reset.
  * Threads: an encoder and a decoder belong to one thread at a time, as their profiles do.
- * Source:  a format of this program, which is both sender and receiver. A piece consists of records
- *          (feed_record.h): one byte for the kind, then LEB128 numbers. Texts, functions and so on
- *          are numbered in the order in which they are sent.
+ * Source:  a format of this program alone: a piece is records as in feed_record.h. Texts, functions
+ *          and so on are numbered in the order in which they are sent.
  */
 #ifndef PPROF_FEED_H
 #define PPROF_FEED_H
@@ -46,8 +44,8 @@ struct pprof_delta_decoder {
  * Appends a piece of about `size` bytes: changes of `profile` since the piece before.
  *
  * Gives:  *more: some changes did not fit; call again for the next piece.
- * Errors: PPROF_NOMEM: out of memory, or no room in `out`, which needs `size` + PPROF_PIECE_MAX;
- *         start over with a reset then.
+ * Errors: PPROF_NOMEM: out of memory, or no room in `out`, which needs `size` + PPROF_PIECE_MAX.
+ *         The receiver's profile cannot be completed then.
  * Cost:   looks at each row once for each series of pieces.
  */
 MUST_CHECK enum pprof_rc pprof_give(struct pprof_delta_encoder *encoder,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_record.h - kinds of records in a piece of feed.h, and the content of each. All numbers are
- * LEB128; signed ones are zigzag-coded. Texts, functions and so on are given by number. */
+/* feed_record.h - kinds of records in a piece of feed.h, and their content: the kind is one byte,
+ * numbers are LEB128, signed ones zigzag-coded. Texts, functions and so on are given by number. */
 #ifndef PPROF_FEED_RECORD_H
 #define PPROF_FEED_RECORD_H
 

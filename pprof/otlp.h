@@ -3,11 +3,11 @@
  * otlp.h - turns the profiles of several services into OTLP profiles requests.
  *
  * Shape:   otlp_new; for each service otlp_rows_new, otlp_add, otlp_rows_free. While rows are left
- *          after otlp_add, the request is full: otlp_finish, otlp_reset, otlp_add again.
- * otlp_finish for the last request; otlp_free. Threads: a request belongs to one thread at a time;
- * requests share nothing. Source:  opentelemetry-proto, in the version that pprof/otlp.proto names.
- * Requests meet its rules by construction; tests/tools/otlp_check.h checks them, because no
- * receiver does.
+ *          after otlp_add, the request is full: otlp_finish, otlp_reset, otlp_add again. At
+ *          the end otlp_finish and otlp_free.
+ * Threads: a request belongs to one thread at a time; requests share nothing.
+ * Source:  opentelemetry-proto, in the version that pprof/otlp.proto names. Requests meet its rules
+ *          by construction; tests/tools/otlp_check.h checks them, because no receiver does.
  */
 #ifndef PPROF_OTLP_H
 #define PPROF_OTLP_H

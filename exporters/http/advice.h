@@ -9,8 +9,7 @@
 
 #include <curl/curl.h>
 
-/* Gives a remedy for a failure that libcurl described as `text`, to append to a message: " (...)";
- * "": none known. Static. */
+/* Gives a remedy for a failure that libcurl described as `text`: " (...)"; "": none. Static. */
 const char *http_advice(CURLcode code, const char *text);
 
 #endif

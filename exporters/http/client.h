@@ -119,8 +119,8 @@ struct buf *http_request_buf(struct http_request *request);
 void http_client_start(struct http_client *client, struct http_request *request,
                        const struct http_body *body, int64_t now_ns, void *ctx);
 
-/* Waits until a request is done, but for at most `timeout_ms`. False: none is yet; may come early:
- * after http_client_wake or any network activity. */
+/* Waits until a request is done, for at most `timeout_ms`. False: none is yet; comes early after
+ * http_client_wake or network activity. */
 MUST_CHECK bool http_client_wait(struct http_client *client, unsigned timeout_ms,
                                  struct http_done *out);
 

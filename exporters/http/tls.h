@@ -40,7 +40,7 @@ MUST_CHECK CURLcode http_tls_set(const struct exporter_settings *settings, CURL 
  */
 MUST_CHECK enum exporter_rc http_tls_load(struct http_tls *tls, CURL *easy, struct err *err);
 
-/* Frees what `tls` holds. */
+/* Frees the paths. */
 void http_tls_close(struct http_tls *tls);
 
 #endif
