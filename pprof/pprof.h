@@ -3,7 +3,7 @@
  * Folder pprof: knows profiles as rows of stacks with values, and their bytes as pprof and OTLP.
  * Does not know Python, processes, files and servers.
  *
- * pprof.h - gathers weighted stacks and turns them into pprof bytes, and back.
+ * pprof.h - collects stacks with values, encodes them as pprof, and decodes pprof.
  *
  * Shape:   pprof_new once per service and interval (or pprof_reset to use one
  *          again); pprof_function, pprof_location, pprof_stack, pprof_row intern
@@ -62,8 +62,8 @@ struct pprof; /* private */
 /*
  * Makes an empty profile whose samples have `type_count` values.
  *
- * Takes:  at most `max_bytes` of memory for what it interns; over it everything
- *         that would grow it says PPROF_FULL, and what is there stays good.
+ * Takes:  at most `max_bytes` of memory for interned data. Calls that need more fail with
+ *         PPROF_FULL; the profile stays valid.
  * Gives:  *out, which the caller ends with pprof_free; untouched on failure.
  */
 MUST_CHECK enum pprof_rc pprof_new(const struct pprof_type *types, size_t type_count,
@@ -73,19 +73,19 @@ MUST_CHECK enum pprof_rc pprof_new(const struct pprof_type *types, size_t type_c
 void pprof_free(struct pprof *profile);
 
 /*
- * Says which file the program is whose functions are in the profile (for Python: its interpreter),
- * and that file's build id, in hexadecimal; "": not known. The first call counts, and holds after
- * pprof_reset, too. pprof_merge and its like take it over. Cut at some 250 and 60 bytes.
+ * Sets the file of the program whose functions are in the profile (for Python: the interpreter) and
+ * its build id in hexadecimal; "": not known. The first call with a file counts, also after
+ * pprof_reset. The merge functions set it from `from`. Cut at 255 and 67 bytes.
  */
 void pprof_set_binary(struct pprof *profile, const char *file, const char *build_id);
 
-/* Forgets all samples and all interned things; keeps the types, the binary and the memory. */
+/* Removes all rows and interned data; keeps the types, the binary and the memory. */
 void pprof_reset(struct pprof *profile);
 
 /*
  * Interns a function: same name, file and first line give the same number.
  * `start_line` 0: not known. Bytes that are not UTF-8 become U+FFFD (Pyroscope
- * refuses a profile with invalid UTF-8).
+ * refuses a profile with invalid UTF-8). A text over 1 MiB, here and below: PPROF_FULL.
  */
 MUST_CHECK enum pprof_rc pprof_function(struct pprof *profile, const char *name, const char *file,
                                         int32_t start_line, uint32_t *out);
@@ -99,9 +99,9 @@ MUST_CHECK enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *loca
                                      uint32_t *out);
 
 /*
- * Interns a row: what has the same stack and the same set of labels is one sample.
- * The text "" and the number 0 without a unit are left out: pprof cannot tell such
- * a label from none.
+ * Interns a row (a sample in pprof's terms): the same stack and set of labels give the same number.
+ * Labels with the text "", or with the number 0 and no unit, are dropped, because pprof cannot
+ * encode them.
  */
 MUST_CHECK enum pprof_rc pprof_row(struct pprof *profile, uint32_t stack,
                                    const struct pprof_label *labels, size_t label_count,
@@ -114,25 +114,25 @@ void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values);
  * Adds all rows of `from` to `into`, each value to the type of the same name and
  * unit; types that `into` lacks are left out.
  *
- * Errors: PPROF_FULL, PPROF_NOMEM; then a part of the rows was added.
+ * Errors: PPROF_FULL, PPROF_NOMEM; then some of the rows were added.
  */
 MUST_CHECK enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from);
 
 /* Which rows are merged, and how. All zero: as pprof_merge. Borrowed. */
 struct pprof_rule {
-    bool subtract; /* takes the values off instead; rows that become 0 are not encoded */
-    const struct pprof_label *with; /* only rows that have all of these: a text stands for a number,
-                                     * too, and units are not looked at */
+    bool subtract;                  /* subtract the values; rows that become 0 are not encoded */
+    const struct pprof_label *with; /* only rows that have all of these labels. A text also matches
+                                     * a number with these digits; units are ignored */
     size_t with_count;
-    const char *extra[2]; /* a label of text that all of them get; {NULL}: none */
+    const char *extra[2]; /* key and text of a label to add where there is room; {NULL}: none */
 };
 
-/* As pprof_merge, by a rule. */
+/* As pprof_merge, for the rows that match a rule. */
 MUST_CHECK enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *from,
                                         const struct pprof_rule *rule);
 
 /*
- * Interns a row with the stack and the labels of one of another profile; its values are not added.
+ * Interns the stack and labels of row `row` of `from` as a row of `into`; does not add its values.
  *
  * Errors: as pprof_row.
  * Cost:   that of interning each of its frames.
@@ -140,24 +140,24 @@ MUST_CHECK enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *
 MUST_CHECK enum pprof_rc pprof_copy_row(struct pprof *into, const struct pprof *from, uint32_t row,
                                         uint32_t *out);
 
-/* The name that a label of samples has at a receiver. */
+/* A label's key here, and the key that a receiver wants (`as`). */
 struct pprof_rename {
     const char *key, *as;
 };
 
-/* What a receiver takes. All zero: everything. Borrowed. */
+/* Names and limits of a receiver. All zero: as they are. Borrowed. */
 struct pprof_fit {
     const struct pprof_rename *renames; /* ends with NULLs; NULL: none */
     bool texts;                         /* a number whose key is renamed becomes a text */
-    size_t label_max;                   /* bytes of a label's text; 0: no limit */
-    size_t depth_max; /* frames of a stack: one stands for what is left out of the middle of a
-                       * deeper one, "<... 523 frames left out>"; 0: no limit */
+    size_t label_max;                   /* bytes of a label's text, which is cut; 0: no limit */
+    size_t depth_max; /* frames of a stack; in deeper ones the frame "<... 523 frames left out>"
+                       * replaces the middle; 0: no limit */
 };
 
 /*
- * Makes a copy of a profile that a receiver takes as it is.
+ * Copies a profile so that the copy is within a receiver's limits.
  *
- * Gives:  *out, which the caller ends with pprof_free; NULL: the profile itself fits.
+ * Gives:  *out, which the caller ends with pprof_free; NULL: the profile itself fits, or failure.
  * Errors: PPROF_NOMEM.
  * Cost:   that of pprof_merge, unless the profile fits.
  */
@@ -165,8 +165,8 @@ MUST_CHECK enum pprof_rc pprof_fit(const struct pprof *profile, const struct ppr
                                    struct pprof **out);
 
 /*
- * Adds value `type` of all rows of `from`, times `factor`, to value `to` of `into`, whatever they
- * are called. Rounding leaves the sum of all rows right to 1.
+ * Adds value `type` of all rows of `from`, times `factor` (if above 0), to value `to` of `into`,
+ * whatever their types are called. The rounding error of the sum over all rows is at most 1.
  *
  * Errors: as pprof_merge; PPROF_BAD if there is no such value.
  */
@@ -176,22 +176,24 @@ MUST_CHECK enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const 
 /* The most labels that a row has. */
 size_t pprof_label_count(const struct pprof *profile);
 
-/* How many rows there are, and the total of value `type` over all of them. */
+/* Number of rows. */
 size_t pprof_row_count(const struct pprof *profile);
 
-/* Bytes of the names and stacks that it has interned since pprof_new or pprof_reset. */
+/* Bytes of the texts, stacks and rows that were interned since pprof_new or pprof_reset. */
 size_t pprof_interned_bytes(const struct pprof *profile);
+
+/* Sum of value `type` over all rows, saturated as by pprof_add; 0: there is no such type. */
 int64_t pprof_total(const struct pprof *profile, size_t type);
 
-/* What stands around the samples. Strings are borrowed during the call. */
+/* Metadata of an encoded profile. Strings are borrowed during the call. */
 struct pprof_meta {
-    int64_t time_ns;     /* start of the interval, UTC */
-    int64_t duration_ns; /* its real length */
-    struct pprof_type period_type;
-    int64_t period;
-    uint32_t types;           /* bit i: value i is in the profile; 0: all are */
-    const char *default_type; /* shown first; NULL: the last one */
-    const char *const *comments;
+    int64_t time_ns;               /* start of the interval, UTC */
+    int64_t duration_ns;           /* its real length */
+    struct pprof_type period_type; /* `type` NULL: none */
+    int64_t period;                /* between samples, in units of period_type */
+    uint32_t types;                /* bit i: value i is in the profile; 0: all are */
+    const char *default_type;      /* name of the type to show first; NULL: the last one */
+    const char *const *comments;   /* the first PPROF_COMMENTS_MAX are written */
     size_t comment_count;
     const char *doc_url; /* NULL: none */
 };
@@ -201,39 +203,38 @@ struct pprof_meta {
  *
  * Gives:  the same bytes for the same content, in whatever order it was added.
  *         Rows whose chosen values are all 0 are left out. system_name is empty.
- *         Quotes in texts of labels have a backslash before them, for go tool pprof;
- *         pprof_decode takes it away.
- *         Ids count from 1 in table order (Parca refuses others). The one mapping is the
- *         binary, and all locations are in it.
- * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).
+ *         A quote in a label's text gets a backslash before it, because go tool pprof does
+ *         not escape it; pprof_decode removes it.
+ *         Ids count from 1 in table order (Parca refuses others). The binary is the only
+ *         mapping; all locations are in it.
+ * Errors: PPROF_NOMEM, PPROF_FULL (over out->max); then `out` is as before.
  */
 MUST_CHECK enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta *meta,
                                       struct buf *out);
 
-/* How large a part may be. */
+/* The largest size of a part. */
 struct pprof_bounds {
-    size_t bytes; /* before packing */
+    size_t bytes; /* before gzip */
     size_t rows;  /* samples */
 };
 
 /*
- * Encodes the profile as one message, or as several within `bounds` whose samples
- * together are the profile's: each holds some of the rows, and all of their values.
- * A single row is given whatever its size. `out` holds the part when `each` is
- * called, and nothing else.
+ * Encodes the profile as one part, or as several parts within `bounds`: each part holds some
+ * of the rows, with all their values. A part of one row may exceed `bounds`. Calls `each` once
+ * a part; during the call `out` holds that part and nothing else.
  *
- * Errors: those of pprof_encode; some parts may have been given by then.
- * Cost:   that of pprof_encode while one part is enough, some times that for more.
+ * Errors: those of pprof_encode; `each` may have been called for some parts by then.
+ * Cost:   that of pprof_encode for one part; several times that for more.
  */
 MUST_CHECK enum pprof_rc pprof_encode_parts(const struct pprof *profile,
                                             const struct pprof_meta *meta,
                                             const struct pprof_bounds *bounds, struct buf *out,
                                             void (*each)(void *ctx), void *ctx);
 
-/* What pprof_decode tells beside the samples. Strings live as long as the profile. */
+/* A decoded profile and its metadata: see struct pprof_meta. */
 struct pprof_decoded {
     struct pprof *profile;                    /* owned by the caller: pprof_free */
-    struct pprof_type types[PPROF_TYPES_MAX]; /* strings owned by the profile */
+    struct pprof_type types[PPROF_TYPES_MAX]; /* strings borrowed from the profile */
     size_t type_count;
     int64_t time_ns, duration_ns, period;
 };
@@ -241,12 +242,12 @@ struct pprof_decoded {
 /*
  * Reads a pprof file: gzip'd or plain, ours or another tool's.
  *
- * Refuses what google/pprof's own CheckValid refuses, and two profiles one after the
- * other. Inlined calls become frames of their own; an address without a function
- * becomes a function named after it.
+ * Refuses what google/pprof's own CheckValid refuses, and two concatenated profiles.
+ * Inlined calls become frames of their own; an address without a function becomes a
+ * function named after it.
  *
- * Takes:  at most `max_bytes` for each of: the unpacked file, the profile, and the
- *         lists it needs meanwhile.
+ * Takes:  at most `max_bytes` of memory for each of: the unpacked file, the profile, and
+ *         temporary lists.
  * Gives:  *out; untouched on failure.
  * Errors: PPROF_BAD, PPROF_FULL (over `max_bytes` or a limit above), PPROF_NOMEM;
  *         `err` says what.
@@ -259,15 +260,16 @@ struct pprof_top {
     const char *name; /* borrowed from the profile */
     const char *file;
     int32_t start_line;
-    int64_t flat; /* where it was the leaf */
-    int64_t cum;  /* where it was on the stack; recursion counts once */
+    int64_t flat; /* sum over rows in which it is the leaf */
+    int64_t cum;  /* sum over rows with it on the stack; recursion counts once */
 };
 
 /*
- * Totals per function of value `type`, largest flat first (then cum, name, file).
- * Functions with neither are left out.
+ * Totals per function of value `type`, largest flat first (then cum, name, file, first line).
+ * Functions whose flat and cum are 0 are left out.
  *
- * Gives: *out, *count; the caller frees *out with free().
+ * Gives:  *out, *count; the caller frees *out with free(). Untouched on failure.
+ * Errors: PPROF_NOMEM, PPROF_BAD: there is no such type.
  */
 MUST_CHECK enum pprof_rc pprof_top(const struct pprof *profile, size_t type, struct pprof_top **out,
                                    size_t *count);

@@ -23,7 +23,7 @@
 
 #include "base/err.h"
 
-/* Every outcome: enum name, metric label, text. One list, so none can be missed. */
+/* Every outcome: enum name, metric label, text. */
 #define CPY_OUTCOMES(X)                                                           \
     X(OK, "ok", "done")                                                           \
     X(GONE, "gone", "the process has exited")                                     \
@@ -43,18 +43,18 @@ enum cpy_rc {
 typedef uint64_t cpy_addr;
 
 enum {
-    CPY_DEPTH_MAX = 4096,       /* frames of one thread; deeper stacks are cut at the root */
+    CPY_DEPTH_MAX = 4096,       /* frames of one thread; deeper stacks lose outer frames */
     CPY_THREADS_MAX = 16384,    /* threads of one interpreter */
-    CPY_AWAITERS_MAX = 4096,    /* tasks that wait for what runs in one thread */
+    CPY_AWAITERS_MAX = 4096,    /* tasks that cpy_running_tasks gives for one thread */
     CPY_INTERPRETERS_MAX = 1024 /* interpreters of one process */
 };
 
 /* A code object, decoded once. */
 struct cpy_code {
-    uint64_t id;        /* never used again for another code object of the same target */
+    uint64_t id;        /* unique among all code objects of the target, past ones included */
     const char *func;   /* qualified name, UTF-8 */
     const char *file;   /* as the code object has it: not made absolute */
-    int32_t first_line; /* of the function */
+    int32_t first_line; /* of the function; 0 for "<native>" and "<GC>" */
 };
 
 struct cpy_frame {
@@ -63,7 +63,7 @@ struct cpy_frame {
     /* Only on request, else 0: CPY_FRAME_POSITIONS, CPY_FRAME_OPCODES. */
     int32_t end_line;           /* 0: not known */
     int32_t column, end_column; /* in bytes of the source line's UTF-8, from 1; 0: not known */
-    const char *opcode;         /* the instruction, as it is in the code now (specialised,
+    const char *opcode;         /* name of the instruction in its present form (specialised,
                                    instrumented); static; NULL: not known */
 };
 
@@ -78,7 +78,7 @@ enum cpy_status {
     CPY_STATUS_CPU_WAIT =
         1 << 6 /* with CPY_STATUS_CPU, as far as it is known: it waited for a CPU
                   and has slept since it was seen to have one, or left its CPU while its
-                  stack was read; so that need not be one with which it runs */
+                  stack was read; so its stack need not be one with which it runs */
 };
 
 struct cpy_thread {
@@ -90,7 +90,7 @@ struct cpy_thread {
     cpy_addr task;       /* the asyncio task that runs in it; on request; 0: none, or not known */
     bool same;       /* name, task and frames are identical to the previous sample of this thread */
     bool still;      /* task and frames are identical, to the instruction; the name may differ */
-    bool torn;       /* its stack was not consistent in any of the tries: no frames */
+    bool torn;       /* no try gave a consistent stack: no frames */
     bool cut;        /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
     uint64_t cpu_ns; /* CPU time so far as the kernel counts it, at most a tick old;
                         0 without CPY_STATUS_CPU */
@@ -104,9 +104,9 @@ struct cpy_task {
     cpy_addr id;      /* the address of the task: unique at one moment */
     cpy_addr state;   /* the thread state that it belongs to; 0: its thread has ended */
     const char *name; /* UTF-8; NULL: not known */
-    bool running;     /* it runs now: `frames` are those of its thread's stack */
-    bool cut;         /* it has more coroutines or waiters than are shown */
-    uint32_t depth;   /* of the chain of coroutines that it waits in */
+    bool running;     /* it runs: `frames` are its thread's stack down to its coroutine */
+    bool cut;         /* coroutines or waiters above a limit are missing */
+    uint32_t depth;   /* number of frames: the chain of coroutines that it waits in */
     const struct cpy_frame *frames; /* [0] is innermost, the last one the task's own coroutine */
     uint32_t awaited_by_count;
     const cpy_addr *awaited_by; /* ids of the tasks that wait for it, ascending */
@@ -115,23 +115,22 @@ struct cpy_task {
 /* What to read in addition to names and lines. All 0: nothing more, of all threads. */
 struct cpy_options {
     uint32_t frames; /* enum cpy_frame_option */
-    uint32_t status; /* enum cpy_status: bits that are found out only on request */
-    uint32_t only;   /* only threads whose status has all of these */
-    bool tasks;      /* the asyncio task that runs in a thread, and cpy_running_tasks */
-    uint32_t plain;  /* enum cpy_layer: layers that samples are taken without */
+    uint32_t status; /* enum cpy_status: bits that are read only on request */
+    uint32_t only;   /* enum cpy_status: give only threads with all of these bits; 0: all */
+    bool tasks;      /* cpy_thread.task, which cpy_running_tasks needs, too */
+    uint32_t plain;  /* enum cpy_layer: layers to leave out */
 };
 
 /*
  * Layers that only save time: without them samples of a program that stands still give the same,
- * and cost more. unwind/fast/README.md says what each one saves, and what a program that runs
- * loses.
+ * and cost more. Of a program that runs, more samples are torn: see unwind/fast/README.md.
  */
 enum cpy_layer {
-    CPY_LAYER_PREDICTION = 1 << 0, /* what a sample will read is fetched with one system call */
-    CPY_LAYER_GIL_SKIP = 1 << 1,   /* only threads that had the GIL since are read */
-    CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since are not read */
-    CPY_LAYER_MEMO = 1 << 3,       /* tasks whose bytes are the same, and code objects of frames
-                                     that are as they were, are not decoded or compared again */
+    CPY_LAYER_PREDICTION = 1 << 0, /* one system call fetches what a sample will likely read */
+    CPY_LAYER_GIL_SKIP = 1 << 1,   /* only threads that had the GIL since the last one are read */
+    CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since the last one are not read */
+    CPY_LAYER_MEMO = 1 << 3,       /* unchanged tasks are not decoded again, and code objects of
+                                     unchanged frames are not compared in each sample */
     CPY_LAYER_PINNING = 1 << 4,    /* samples are taken on the CPU of the thread that runs */
     CPY_LAYER_BPF = 1 << 5,        /* the kernel reads in an interrupt: cpy_scratch_use_bpf */
     CPY_LAYER_ALL = (1 << 6) - 1
@@ -146,7 +145,7 @@ enum cpy_frame_option {
 
 /* The program or library that has the interpreter. */
 struct cpy_binary {
-    char file[256];    /* as the target sees it; the name alone of a longer path; "": not known */
+    char file[256];    /* path in the target's root; of a longer one the name; "": not known */
     char build_id[68]; /* in hexadecimal; "": it has none, or a longer one */
 };
 
@@ -169,10 +168,10 @@ struct mem; /* private: read/mem.h */
  */
 MUST_CHECK enum cpy_rc cpy_memory_open(pid_t pid, struct mem **out, struct err *err);
 
-/* Reads all of the bytes. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
+/* Reads `size` bytes. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED, CPY_NOMEM. */
 MUST_CHECK enum cpy_rc cpy_memory_read(struct mem *mem, cpy_addr from, void *into, size_t size);
 
-/* Ends it. NULL is fine. */
+/* Closes it. NULL is fine. */
 void cpy_memory_close(struct mem *mem);
 
 struct cpy_target; /* private: target.h */
@@ -183,27 +182,27 @@ struct cpy_target; /* private: target.h */
  * Gives:  *out, which the caller ends with cpy_close; untouched on failure.
  * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN, CPY_STARTING (worth trying again),
  *         CPY_NOMEM (also: no descriptors left); `err` says why.
- * Cost:   reads the memory map and a few ELF tables; a millisecond, and 0.7 us a line of a map that
- *         is long; not for the hot path.
+ * Cost:   reads the memory map and a few ELF tables; a millisecond, and 0.7 us a line of the map;
+ *         not for the hot path.
  *
- * Descriptors, until cpy_close: the process's /proc directory; with CPY_STATUS_CPU of each thread
- * that was sampled its schedstat, and its stat unless it mostly sleeps; the stat of one thread
- * whose CPU was taken, until 64 samples have not needed it.
+ * Descriptors, until cpy_close: the process's /proc directory; its mem file where process_vm_readv
+ * is forbidden; the schedstat of threads, with CPY_STATUS_CPU of all; the stat of the thread whose
+ * CPU was looked up last, until 64 samples have not read it; see also cpy_scratch_files_left.
  */
 MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err);
 
 /*
- * The same of a process that `parent` has forked and that has not executed a program since: its
- * interpreter is where that of its parent is. Where it is not, it is looked for, as by cpy_open.
+ * As cpy_open, for a process that `parent` has forked and that has not called exec: it looks where
+ * the parent's interpreter is. If there is none, it searches as cpy_open does.
  *
- * Cost: some reads: less than a tenth of what cpy_open takes.
+ * Cost: a few reads, less than a tenth of cpy_open, if there is one.
  */
 MUST_CHECK enum cpy_rc cpy_open_forked(pid_t pid, const struct cpy_target *parent,
                                        struct cpy_target **out, struct err *err);
 
 /*
- * Memory that a target needs only during a sample: some MiB of addresses, of which it touches some
- * pages. A target has its own; many targets of one thread can share one.
+ * Memory that a target needs only during a sample: some MiB of address space, few pages of which
+ * are touched. A target has its own; many targets of one thread can share one.
  *
  * Gives: the memory, ended with cpy_scratch_free after the targets; NULL: out of memory.
  */
@@ -213,31 +212,31 @@ MUST_CHECK struct cpy_scratch *cpy_scratch_new(void);
 void cpy_scratch_free(struct cpy_scratch *scratch);
 
 /*
- * Makes samples of targets with this memory read a running thread by a BPF program that interrupts
- * it on its CPU: see bpf_reader.h. False: no permission, or the kernel does not support it (errno
- * says which); then they are read without. The permissions may be dropped after this, from
- * Linux 5.19 on. NULL is fine, and false.
+ * Lets samples of targets with this memory read running threads by a BPF program that interrupts
+ * them: see bpf_reader.h. False: no permission, or the kernel does not support it (errno says
+ * which); then samples do without. From Linux 5.19 on the permissions may be dropped after this.
+ * NULL is fine, and false.
  */
 bool cpy_scratch_use_bpf(struct cpy_scratch *scratch);
 
-/* How many descriptors the samples of all targets with this memory may open for it, beside those
- * that they have opened. */
+/* Number of descriptors (stat and sched files of threads) that samples of all targets with this
+ * memory may still open and keep. */
 size_t cpy_scratch_files_left(const struct cpy_scratch *scratch);
 
 /* From now on the target borrows this memory, which must outlive it, instead of its own. */
 void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
 
-/* Sets what later samples read. */
+/* Sets what later samples read; copies *options. */
 void cpy_set_options(struct cpy_target *target, const struct cpy_options *options);
 
 /*
- * Writes into *out the bits of asked->frames and asked->status that samples of the target's version
- * cannot have. CPY_STATUS_GIL: there is no GIL.
+ * Writes into *out the bits of asked->frames and asked->status that samples of the target cannot
+ * have, and 0 into its other fields. CPY_STATUS_GIL: the target has no GIL.
  */
 void cpy_missing_features(const struct cpy_target *target, const struct cpy_options *asked,
                           struct cpy_options *out);
 
-/* True if the version keeps asyncio tasks where cpy_tasks finds them: 3.14 and later. */
+/* True if cpy_tasks can find the asyncio tasks of this version: 3.14 and later. */
 bool cpy_tells_tasks(const struct cpy_target *target);
 
 /* The interpreter that was found. Lends until cpy_close. */
@@ -245,25 +244,25 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
 
 struct buf; /* base/buf.h */
 
-enum { CPY_WORDS_MAX = 1024 }; /* of a command line or an environment that are read */
+enum { CPY_WORDS_MAX = 1024 }; /* words of a command line; variables of an environment */
 
 /*
- * Read the command line and the environment that the program was started with, where Python keeps
- * them; the kernel's own, /proc/PID/cmdline and environ, are overwritten by a program that gives
- * itself a title. Words, NAME=VALUE in an environment, are appended with a NUL behind each. The
- * command line is sys.orig_argv; before 3.10 "python" and sys.argv, which the program may have
- * changed.
+ * Read Python's copies of the command line and the environment that the program was started with,
+ * because programs that set their title overwrite /proc/PID/cmdline and environ. Words, NAME=VALUE
+ * in an environment, are appended with a NUL behind each. The command line is sys.orig_argv; before
+ * 3.10 "python" and sys.argv, which the program may have changed.
  *
- * Errors: CPY_RACED: there is none, or it changed while it was read: what was appended is part of
- *         it. CPY_NOMEM: the rest does not fit into `out`. Else as cpy_sample.
+ * Errors: CPY_RACED: there is none, the command line has over CPY_WORDS_MAX words, or it changed
+ *         while it was read. CPY_NOMEM: the rest does not fit into `out`. Else as cpy_sample. What
+ *         was appended before an error stays. Variables over CPY_WORDS_MAX are left out.
  * Cost:   some reads, and one or two for each word.
  */
 MUST_CHECK enum cpy_rc cpy_read_arguments(struct cpy_target *target, struct buf *out);
 MUST_CHECK enum cpy_rc cpy_read_environment(struct cpy_target *target, struct buf *out);
 
 /*
- * Finds a second interpreter that lives in the process and is not read: a program can load another
- * libpython, or one that it is not linked with. It may come later than the first.
+ * Finds a second live interpreter in the process, which samples do not read: a program can load
+ * another libpython at any time.
  *
  * Gives: true and *out, or false.
  * Cost:  as cpy_open.
@@ -271,12 +270,12 @@ MUST_CHECK enum cpy_rc cpy_read_environment(struct cpy_target *target, struct bu
 MUST_CHECK bool cpy_find_another(const struct cpy_target *target, struct cpy_info *out);
 
 /*
- * Reads the stack of each Python thread, one `each` call a thread.
+ * Reads the stack of each Python thread; calls `each` once a thread.
  *
  * Lends:  the thread, its frames and strings, until `each` returns.
  * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads changed while it was
- *         read; worth trying again), CPY_NOMEM. No text: this is the hot path.
- * Cost:   once warm, no allocation, and as remote reads:
+ *         read, or it took too many reads; worth trying again), CPY_NOMEM. No text: hot path.
+ * Cost:   once warm, no allocation, and this number of remote reads:
  *         none while the only thread of the process sleeps (a read of its scheduler counters);
  *         one if at most one thread had the GIL since the sample before (the words of the
  *         interpreters and the stack of that thread);
@@ -284,40 +283,39 @@ MUST_CHECK bool cpy_find_another(const struct cpy_target *target, struct cpy_inf
  *         else two or three (all threads): also without a GIL, before 3.12, which does not count
  *         hand-overs, and if interpreters share the GIL;
  *         before 3.14 one more in one sample of eight (see codes_trusted in objects/code.h).
- *         What the sample before did not read takes further reads.
+ *         Memory that the sample before did not read takes further reads.
  *
- * While stacks change too fast to be read, and to know whether a thread that is ready does run
- * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see cpu_pin.h). Its CPU
- * affinity is restored when this returns, unless cpy_pin_cpu has changed it. Without permission to
- * move, a thread that waits for a CPU counts as running. A new interpreter is found within 64
- * samples.
+ * If a stack was torn, or a running thread may have changed while it was read, the calling thread
+ * takes that thread's CPU for a moment and reads it again (see cpu_pin.h). Its CPU affinity is
+ * restored when this returns, unless cpy_pin_cpu has changed it. A new interpreter is found within
+ * 64 samples.
  */
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),
                                   void *ctx);
 
 /*
- * Makes the next sample read the names of threads again: of those that have run since, and of one
- * other. A thread that renames itself has its new name after that; one that sleeps while another
- * thread renames it, some calls later. Names of new threads are read without it.
+ * Makes the next samples read again the names of threads that have run, 16 in each sample; every
+ * tenth call also that of one other thread, in turn. So the new name of a thread that renames
+ * itself is seen soon, that of a sleeping thread much later. Names of new threads are read anyway.
  *
- * Cost: as a rule no system calls for threads that run all the time, and a few for others.
+ * Cost: usually no system calls for threads that run all the time, and a few for others.
  */
 void cpy_look_at_names(struct cpy_target *target);
 
 /*
  * True if every thread of the last sample slept then and has slept since, so that a sample would
  * give the same again. Only valid after a sample with CPY_STATUS_CPU and without torn stacks. With
- * many threads and a GIL that counts hand-overs (3.12 and later), a thread that woke up in C code
- * and has not taken the GIL yet counts as asleep: its stack is the same.
+ * more than two threads, one that woke up and has not taken the GIL counts as asleep, because its
+ * stack is the same; before 3.12 also one that does not hold the GIL any more.
  *
  * Cost: one short system call a thread, up to the first that has run; or two altogether.
  */
 MUST_CHECK bool cpy_asleep(struct cpy_target *target);
 
 /*
- * Gives all threads as in the last sample, none of them on a CPU. Only for a target that has slept
- * since (cpy_asleep).
+ * Gives all threads again as in the last sample, without CPY_STATUS_CPU. Only valid if all threads
+ * have slept since (cpy_asleep).
  *
  * Lends:  as cpy_sample.
  * Errors: CPY_RACED: a thread's stack is not cached any more, or was torn; none was given.
@@ -327,19 +325,21 @@ MUST_CHECK enum cpy_rc cpy_replay_last(struct cpy_target *target,
                                        void (*each)(void *ctx, const struct cpy_thread *thread),
                                        void *ctx);
 
-/* Frees memory that the next sample can allocate again, but not what cpy_asleep needs: for a target
- * that has slept, and likely sleeps on. */
+/* Frees copies and results that the next sample would make again; cpy_asleep still works. For a
+ * target that likely sleeps for long. */
 void cpy_trim(struct cpy_target *target);
 
 /*
  * Prepares the calling thread for its sleep until the next sample.
  *
- * With a BPF reader (cpy_scratch_use_bpf) it moves to another CPU than that of the target's running
- * thread, if it may use one; else to that CPU. It gets the lowest real-time priority, if it has
- * permission (CAP_SYS_NICE or RLIMIT_RTPRIO). Then the timer that ends the sleep preempts the
- * target wherever that is, and the sample is consistent. With ordinary priority it would get the
- * target's CPU late, and after certain system calls. So without permission it moves there only for
- * a target whose stacks are often torn when they are read from another CPU.
+ * It moves to the CPU of the thread that will likely run, with the lowest real-time priority if it
+ * has permission (CAP_SYS_NICE or RLIMIT_RTPRIO). Then the timer that ends the sleep preempts that
+ * thread wherever it is, and the sample is consistent. With ordinary priority it would get the CPU
+ * late, and after certain system calls. So without permission it moves there only for a target
+ * whose stacks are often torn when they are read from another CPU.
+ *
+ * With a BPF reader (cpy_scratch_use_bpf) it moves away from that CPU instead, if it may use
+ * another one. For a target that sleeps often it moves away from the CPU where its threads sleep.
  *
  * Call cpy_unpin_cpu before anything that takes longer than a sample.
  *
@@ -352,14 +352,14 @@ bool cpy_pin_cpu(struct cpy_target *target);
 
 /*
  * To be called between the wake-up of the moved thread and the sample. `now_ns` is the time of the
- * wake-up, or little later, by a clock that does not stop. It saves a system call for a thread that
- * has used all the time since the sample before: that is known to run.
+ * wake-up, or little later, on CLOCK_MONOTONIC. It saves a system call for a thread whose counters
+ * account for all the time since the sample before: that thread is known to run.
  */
 void cpy_woke(struct cpy_target *target, uint64_t now_ns);
 
 /*
- * To be called before each sample: the CPU time of the process, read just before, and the time of
- * that. It saves a system call for each thread that waits: see cpu_account.h. 0: not known.
+ * To be called before each sample: `cpu_ns` is the CPU time of the process, 0: not known; `now_ns`
+ * is when it was read. It saves a system call for each thread that waits: see cpu_account.h.
  */
 void cpy_note_cpu(struct cpy_target *target, uint64_t cpu_ns, uint64_t now_ns);
 
@@ -367,37 +367,37 @@ void cpy_note_cpu(struct cpy_target *target, uint64_t cpu_ns, uint64_t now_ns);
 void cpy_unpin_cpu(struct cpy_target *target);
 
 /*
- * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
+ * Reads all asyncio tasks (CPython 3.14 and later); calls `each` once a task: those of each
  * thread, then those whose thread has ended. Each task is consistent, or left out and counted as
- * torn. They are read one after the other, while the target runs.
+ * torn. Different tasks are not of the same moment, because the target runs.
  *
  * Lends:  the task, its frames and strings, until `each` returns.
  * Errors: as cpy_sample; CPY_FOREIGN: the target has no asyncio that can be read.
  * Cost:   once warm, one read (one for each 512 ranges) if only running tasks have changed, and
  *         some hundred nanoseconds to compare the bytes of a task; some ten reads for a new task.
- *         The first call reads the memory map and an ELF file. No allocation once warm.
+ *         Until asyncio is found, reads the memory map and an ELF file. No allocation once warm.
  */
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
 
 /*
- * Reads the task that ran in each thread in the last cpy_sample, then the tasks that wait for it,
- * those that wait for these, and so on, each once a thread: the continuation of the thread's stack.
- * A task that waits for tasks of several threads has the `state` of one of them.
+ * Reads the task that ran in each thread in the last cpy_sample (with cpy_options.tasks), then the
+ * tasks that wait for it, directly or not, each once a thread: they continue the thread's stack.
+ * Their `state` is that thread.
  *
  * Lends, errors: as cpy_tasks.
- * Cost:   once warm, no read if the same tasks wait and it was called after the sample before, too:
- *         then cpy_sample fetches them.
+ * Cost:   once warm, no read if the same tasks wait and it was also called after the sample before,
+ *         because cpy_sample fetches them then.
  */
 MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
                                          void (*each)(void *ctx, const struct cpy_task *task),
                                          void *ctx);
 
 /*
- * Hash of the contents of a thread's innermost frames (instructions, variables, evaluation stacks)
- * and of the count of GIL hand-overs. It stays the same while the thread is in one call of C code.
- * After it has run Python code it differs, unless all contents are the same again (a loop that
- * calls the same C function with the same objects).
+ * Hashes the contents of a thread's innermost frames (instructions, variables, evaluation stacks)
+ * and the count of GIL hand-overs in the last sample. The hash stays the same during one call of C
+ * code. It differs after the thread has run Python code, unless all contents are the same again (a
+ * loop that calls the same C function with the same objects).
  *
  * Gives:  *out, of the thread whose PyThreadState is `state` in the last sample.
  * Errors: as cpy_sample; CPY_RACED also if there is no such thread, or it changes while it is read.
@@ -405,26 +405,26 @@ MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
  */
 MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state, uint64_t *out);
 
-/* What is known of the thread that has a lock, instead of its index. */
-#define CPY_NO_HOLDER       SIZE_MAX       /* nothing */
-#define CPY_SEVERAL_HOLDERS (SIZE_MAX - 1) /* several seem to have it */
+/* Values of cpy_lock_wait.holder that are no index. */
+#define CPY_NO_HOLDER       SIZE_MAX       /* not known */
+#define CPY_SEVERAL_HOLDERS (SIZE_MAX - 1) /* several threads seem to have the lock */
 
 /* A thread that waits in futex(2). */
 struct cpy_lock_wait {
     cpy_addr state; /* in: its PyThreadState in the last sample */
     cpy_addr futex; /* in: the address that it waits at */
-    cpy_addr lock;  /* out: the lock object, if one of the others has it; else 0 */
-    size_t holder;  /* out: which of the others has it */
+    cpy_addr lock;  /* out: the lock object; 0: none of the others is known to have it */
+    size_t holder;  /* out: index in `waits` of the thread that has it */
 };
 
 /*
- * Finds out which of some waiting threads have locks that others of them wait for: Lock and RLock
- * of threading that were taken by `with`. No lock says who has it: of those that were taken by
- * acquire(), or by `with` of a Condition or a Semaphore, it is not known.
+ * Finds out which of the waiting threads hold locks that others of them wait for. It finds only a
+ * threading.Lock or RLock that was taken by `with`, because a lock does not name its holder: not
+ * those taken by acquire(), or by `with` of a Condition or a Semaphore.
  *
- * Errors: CPY_NOMEM. What cannot be read is not known.
- * Cost:   for each thread some ten reads, and up to three for each value of its frames; 16384 in
- *         all.
+ * Errors: CPY_NOMEM. A thread that cannot be read counts as no holder.
+ * Cost:   for each thread some ten reads, and up to three for each value of its frames; at most
+ *         16384 reads in all.
  */
 MUST_CHECK enum cpy_rc cpy_lock_holders(struct cpy_target *target, struct cpy_lock_wait *waits,
                                         size_t count);
@@ -467,14 +467,14 @@ struct cpy_stats {
 #undef CPY_STATS_FIELD
 };
 
-/* Lends until cpy_close. */
+/* The counters. Lends until cpy_close; each sample updates them. */
 const struct cpy_stats *cpy_stats(const struct cpy_target *target);
 
-/* Ends a target. NULL is fine. */
+/* Frees a target. NULL is fine. */
 void cpy_close(struct cpy_target *target);
 
-/* The struct open_how that all calls of openat2 have, in memory that cannot be written: a filter of
- * system calls, which cannot see what is in it, tells it by its address. */
+/* The struct open_how of all openat2 calls of the library, in read-only memory. A seccomp filter,
+ * which sees only its address, can so allow just these calls. */
 const void *cpy_open_how(void);
 
 /* The metric label of an outcome, e.g. "raced". Never NULL. */
