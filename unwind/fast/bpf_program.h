@@ -29,7 +29,7 @@ enum {
     BPF_READER_CHUNKS = 4,   /* data stack chunks that the program follows, the newest first */
     BPF_READER_FRAMES = 192, /* frames that the program follows, the innermost first; the copy
                                 of a deeper stack lacks the outer ones */
-    BPF_READER_STEP = 8,     /* ranges or frames that one call of a program's function handles */
+    BPF_READER_STEP = 8,     /* ranges or frames that one function call in the program handles */
     BPF_READER_SEARCHED = 4, /* ranges of a request that the program searches, the first ones,
                                 to see whether bytes of the stack are among them */
     BPF_READER_PIECE = 16 << 10, /* bytes of one range; bpf_reader.c cuts longer ones */

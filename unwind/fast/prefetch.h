@@ -12,10 +12,10 @@
  * through `struct prefetch` are served from these copies. What is missing there is read from the
  * target as without prediction, and added to the set.
  *
- * The kernel copies ranges in order, so each set is fetched in this order: first most of it, then
- * the words that say where the stack begins (mem_read_state), then what is read a second time to
- * see that nothing has changed (mem_read_again). The last are not served once anything was missing,
- * because that was read later.
+ * The kernel copies ranges in order, so each set is fetched in the order of enum mem_when: first
+ * most of it, then the words that say where the stack begins (mem_read_state), then the second
+ * reads (mem_read_again), which show that nothing has changed. Once a first read was not served, no
+ * second read is served, because its copy would be older than that first read.
  *
  * Shape:   prefetch_init, prefetch_set_init; each sample: prefetch_fetch, set `now`, read through
  *          `mem`; prefetch_set_finish, prefetch_finish.
@@ -33,8 +33,8 @@ struct prefetch_range {
     uint32_t at;     /* offset of the copy in the set's `bytes` */
     uint32_t have;   /* bytes of the copy; 0: not fetched */
     uint32_t used;   /* bytes from `from` on that were used in this window */
-    uint64_t blocks; /* bit for each block of 2^shift bytes that was used; the last bit: and all
-                        behind it */
+    uint64_t blocks; /* bit i: block i, of 2^shift bytes, was used in this window; the last bit
+                        also stands for all blocks behind */
     uint8_t shift;
     enum mem_when when;
 };
@@ -42,8 +42,8 @@ struct prefetch_range {
 /*
  * Ranges that are fetched together.
  *
- * Cache: which memory a sample reads
- * Key:   address; the bytes are of this sample
+ * Cache: the addresses that a sample reads; their bytes are fetched in each sample
+ * Key:   address
  * Ends:  when a window of fetches has not used a range, or it cannot be read; a wrong range costs
  *        time only
  * Test:  tests/unit/unwind/fast/test_prefetch.c: empties_only_the_set_whose_range_is_gone
@@ -52,44 +52,44 @@ struct prefetch_set {
     struct prefetch_range *ranges; /* owned */
     uint32_t count;
     size_t capacity;
-    uint32_t sorted;               /* number of ranges in order, if by_address */
+    uint32_t sorted;               /* ranges at the start that are in order, if by_address */
     uint32_t hints[MEM_AGAIN + 1]; /* index of the range that is likely read next, for each enum
                                       mem_when; without by_address only [0] */
     uint32_t fetches;              /* in this window */
     uint32_t window;               /* length of this window, in fetches */
     bool by_address;               /* ranges are sorted by address, and neighbours are joined */
     bool state_only;               /* the next fetch gets only MEM_STATE ranges */
-    bool not_by_bpf;               /* left out of BPF reads, during which the target stands still */
-    bool followed;                 /* BPF reads follow the stack: its frames are not requested */
+    bool not_by_bpf;               /* not fetched by BPF reads, which hold up the target */
+    bool followed;                 /* see prefetch_follow */
     bool changed;                  /* the ranges need a new layout of `bytes` */
-    bool missed;                   /* a read since the fetch was not served */
-    bool has_state;                /* a MEM_STATE read since the fetch was served */
-    uint64_t bpf_count;            /* bpf_reader_count at the fetch, if the BPF program did it: all
-                                      copies are of one moment; 0: it did not */
+    bool missed;                   /* a MEM_FIRST read since the fetch was not served */
+    bool has_state;                /* the last MEM_STATE read was served */
+    uint64_t bpf_count;            /* bpf_reader_count at the fetch, if the BPF program did it: then
+                                      all copies are of one moment; else 0 */
     unsigned char *bytes;          /* owned: the copies */
     size_t room;                   /* bytes of `bytes` */
-    uint32_t layout_count;         /* layouts and windows so far: while it is the same, each offset
-                                      in `bytes` belongs to the same address, and its use is
-                                      recorded */
+    uint32_t layout_count;         /* layouts and windows so far: until it changes, each offset in
+                                      `bytes` belongs to the same address, and use of a range has
+                                      to be noted only once */
 };
 
 struct prefetch {
     struct mem mem;                      /* reads through this are served from the copies */
     struct mem *const *inner;            /* borrowed: reads the target */
     struct prefetch_set *now;            /* borrowed: serves reads; NULL: all go to `inner` */
-    struct prefetch_set *shared;         /* borrowed: serves mem_look of what is `shared` */
+    struct prefetch_set *shared;         /* borrowed: serves mem_look while mem.shared is set */
     size_t bytes;                        /* of all sets' copies */
     struct mem_range *batch;             /* owned: scratch: the ranges of one call */
     struct bpf_reader *bpf_reader;       /* borrowed; NULL: not available */
     struct bpf_reader_thread bpf_thread; /* the thread that it interrupts */
     bool uses_bpf;                       /* the next fetch tries the BPF reader first */
-    bool by_bpf;                         /* the BPF reader did the last fetch: one moment */
+    bool by_bpf;                         /* the BPF reader did the last fetch */
     bool off;                            /* nothing is fetched: each read goes to `inner` */
     uint64_t bpf_fetches;                /* fetches by the BPF reader so far */
     uint64_t misses;                     /* reads that were not served, so far */
 };
 
-/* `*inner` is read at each use: it may change. */
+/* Reads the target through *inner, which may change later. */
 void prefetch_init(struct prefetch *prefetch, struct mem *const *inner);
 void prefetch_finish(struct prefetch *prefetch);
 
@@ -102,13 +102,12 @@ void prefetch_set_finish(struct prefetch *prefetch, struct prefetch_set *set);
  */
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count);
 
-/* Frees the copies, not the list of ranges. */
+/* Frees the copies; the ranges stay, and the next fetch copies them again. */
 void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set);
 
 /*
- * From now on the set's stack is left to BPF reads, which follow it, and is not requested. For
- * stacks in many small pieces of memory: those near each other would be fetched with all the memory
- * between them.
+ * Drops all ranges of the set but MEM_STATE ones: from now on BPF reads follow the stack instead.
+ * For stacks in many small pieces of memory, which would be fetched with the memory between them.
  */
 void prefetch_follow(struct prefetch_set *set);
 

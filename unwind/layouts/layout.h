@@ -40,11 +40,11 @@ enum layout_chain_end {
 enum layout_attributes {
     ATTRIBUTES_DICT, /* a dict at tp_dictoffset, always (3.6 to 3.10) */
     ATTRIBUTES_3_11, /* values pointer 32 bytes before the object, dict pointer 24 before */
-    ATTRIBUTES_3_12, /* one word 24 before: values + 1, or the dict */
+    ATTRIBUTES_3_12, /* one word 24 before: the values' address - 1, or the dict */
     ATTRIBUTES_3_13  /* dict pointer 24 before; else inline values after the object */
 };
 
-/* What stands before the entries of a dict's keys. */
+/* Format of a dict's keys object, named after the first version that has it. */
 enum layout_keys { KEYS_3_6, KEYS_3_11 };
 
 /* Offsets and sizes in bytes, named as CPython names the struct and the field. */
@@ -57,8 +57,8 @@ struct layout {
     struct {
         uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation,
             collecting, gc_frame;
-        uint32_t marker;     /* modules, where that is read in each sample; see layout_find_spans */
-        uint32_t from, span; /* where the fields of a sample lie; see layout_find_spans */
+        uint32_t marker;     /* as `modules`, or NO_FIELD: see layout_find_spans */
+        uint32_t from, span; /* part that a sample reads: offset and size; see layout_find_spans */
     } interp;
     struct {
         uint32_t enabled, last_holder, locked, switch_number; /* enabled: of free-threaded builds */
@@ -68,24 +68,24 @@ struct layout {
             thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value,
             exc_previous;
         uint32_t recursion_remaining; /* an int; py_recursion_limit is the next one */
-        uint32_t span;                /* where the fields of a sample end; see layout_find_spans */
-    } thread; /* exc_value, exc_previous: in the item that exc_info points to; without that, of
-                 the thread */
+        uint32_t span;                /* bytes from 0 that a sample reads; see layout_find_spans */
+    } thread; /* exc_value, exc_previous: in the item that exc_info points to; if exc_info is
+                 NO_FIELD, in the thread */
     struct {
         uint32_t current_frame;
     } cframe;
     struct {
         uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index, values, frame_obj;
-    } frame; /* instr: f_lasti, an int, of a PyFrameObject; values: localsplus, 0: at `size` */
+    } frame; /* instr: in a PyFrameObject f_lasti, an int; values: localsplus, 0: it is at `size` */
     struct {
         uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,
             co_code, tlbc, monitoring, version;
-    } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11; monitoring:
-               of 3.12 only, see instr_in_caches; version: of 3.12 and 3.13 only, which do not count
-               code objects that died */
+    } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11; monitoring: in
+               3.12 only, see instr_in_caches; version: in 3.12 and 3.13 only, which have no
+               interp.code_generation */
     struct {
         uint32_t lines, per_instruction_opcodes;
-    } monitoring; /* where the opcodes are that instrumented ones hide */
+    } monitoring; /* pointers to the opcodes that instrumented opcodes have replaced */
     struct {
         uint32_t ob_type, ob_size;
     } object;
@@ -104,19 +104,19 @@ struct layout {
     } integer; /* tag: ob_size (3.11) or lv_tag (3.12 and later) */
     struct {
         uint32_t ma_keys, ma_values, values_skip, managed;
-    } dict; /* values_skip: header before the values of a split dict; managed: how far before an
-               object its managed dict is */
+    } dict; /* values_skip: bytes before the first value of a split dict; managed: bytes from an
+               object's managed dict to the object */
 
     /*
-     * What asyncio's tasks wait in (3.14 and later; generator.size 0: not known). A
-     * generator, coroutine or asynchronous generator holds its frame.
+     * Of 3.14 and later, to read what asyncio tasks wait in; generator.size 0: not known. A
+     * generator, coroutine or asynchronous generator contains its frame, at `iframe`.
      */
     struct {
         uint32_t size, iframe, frame_state;
         uint32_t stackpointer; /* in the frame */
-        uint32_t awaited;      /* bytes below the stack pointer: what it awaits */
-        uint32_t held;         /* in the helpers that stand for a generator: the generator */
-        /* Values of frame_state; it awaits something from delegates_first to _last. */
+        uint32_t awaited;      /* bytes below the stack pointer where the awaited object is */
+        uint32_t held;         /* in a helper (KIND_HELPER): pointer to its generator */
+        /* Values of frame_state. It awaits something from delegates_first to delegates_last. */
         int8_t cleared, executing, delegates_first, delegates_last;
     } generator;
     struct {
@@ -125,14 +125,14 @@ struct layout {
     struct {
         uint32_t size, used, mask, table;
     } set;
-    /* From the target's AsyncioDebug table, once that is found; task_size 0: it is not. */
+    /* From the target's AsyncioDebug table; task_size 0: that was not found. */
     struct {
         uint32_t task_size, name, awaited_by, is_task, awaited_by_is_set, coro, node;
         uint32_t interp_size, interp_tasks;
         uint32_t thread_size, running_loop, running_task, thread_tasks;
     } asyncio;
 
-    uint8_t shim_owner;        /* `owner` from this on: no Python frame */
+    uint8_t shim_owner;        /* least `owner` of a frame that is no Python frame */
     uint8_t generator_owner;   /* `owner` of a generator's frame */
     uint32_t status_bound;     /* bit of thread.status that must be set, 0: none */
     uint32_t status_cleared;   /* bit of thread.status that must not be set, 0: none */
@@ -151,55 +151,56 @@ struct layout {
 
 enum { LAYOUT_DEBUG_OFFSETS_MAX = 1024 }; /* bytes of _Py_DebugOffsets that any version has */
 
-/* The first bytes of _PyRuntime from 3.13 on. */
+/* The first 8 bytes of _PyRuntime from 3.13 on. */
 #define LAYOUT_COOKIE "xdebugpy"
 
 /*
- * The row of a version without debug offsets; NULL: there is none. Static. Of a version
- * that is only known by its minor number, the rest of `hexversion` is 0.
+ * The row of a version without debug offsets. Static; NULL: there is none. Only the major and
+ * minor number of `hexversion` count.
  */
 const struct layout *layout_of_version(uint32_t hexversion);
 
 /*
- * Fills a layout from the first LAYOUT_DEBUG_OFFSETS_MAX bytes of _PyRuntime.
+ * Fills a layout from the first LAYOUT_DEBUG_OFFSETS_MAX bytes of _PyRuntime. Treats a version
+ * after 3.15 as 3.15.
  *
- * Errors: CPY_FOREIGN: no cookie, a version that is not known, or offsets that
- *         cannot be; `err` names which.
+ * Errors: CPY_FOREIGN: no cookie, a version before 3.13, or impossible offsets; `err` names which.
  */
 MUST_CHECK enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout *out,
                                                  uint32_t *out_hexversion, struct err *err);
 
 /*
- * True if the layout of this version has been checked by hand: a final release that was
- * out when this was written. Others may be read, if their frames make sense.
+ * True for final releases up to 3.15, whose layouts have been checked. cpy_open reads other
+ * versions only if their frames make sense.
  */
 bool layout_is_proven(uint32_t hexversion);
 
-/* True if every field lies inside its structure and no structure is absurdly large. */
+/* True if every field lies inside its structure and no structure is absurdly large; else `err`
+ * names the field. */
 MUST_CHECK bool layout_fits(const struct layout *layout, struct err *err);
 
-enum { LAYOUT_SPAN_MAX = 2048 };
+enum { LAYOUT_SPAN_MAX = 2048 }; /* bytes */
 
 /*
- * Finds out what part of the structures a sample reads: whole ones are long, and reach over
- * several pages. interp.span, at most
- * LAYOUT_SPAN_MAX; 0: its fields lie too far apart to be read in one go.
+ * Sets interp.from, interp.span and thread.span to the parts that samples read, because the whole
+ * structures reach over several pages. interp.span 0: its fields are over LAYOUT_SPAN_MAX bytes
+ * apart, and are read one by one.
  *
- * interp.marker is read if code objects are told apart by counts, which begin anew with another
- * runtime. An interpreter has the same dict of modules for all its life.
+ * Sets interp.marker to `modules` if the version counts code objects, else to NO_FIELD. The dict of
+ * modules identifies the runtime, because counts restart in another runtime.
  */
 void layout_find_spans(struct layout *layout);
 
 enum { LAYOUT_ASYNCIO_WORDS = 13 };
 
 /*
- * Adds what the words of an AsyncioDebug table say. False, and nothing is changed: offsets
- * that cannot be.
+ * Sets `asyncio` from the words of an AsyncioDebug table, and thread.size from its thread_size.
+ * False, and nothing is changed: impossible offsets.
  */
 MUST_CHECK bool layout_add_asyncio(struct layout *layout,
                                    const uint64_t words[LAYOUT_ASYNCIO_WORDS]);
 
-/* Writes "3.14.0rc2" for 0x030e00c2 into `out`. */
+/* Writes a version into `out`, cut to `size`: "3.14.0rc2" for 0x030e00c2. */
 void layout_version_text(uint32_t hexversion, char *out, size_t size);
 
 #endif

@@ -11,7 +11,7 @@ enum { CACHES_FIRST_MINOR = 11, CACHES_LAST_MINOR = 12 };
 /* Each name that any version has, once. [0] is NULL. */
 extern const char *const opcode_names[];
 
-/* For each minor version and opcode the index of its name; 0: it has none. */
+/* For each minor version and opcode the index of its name in opcode_names; 0: it has none. */
 extern const uint16_t opcode_indexes[OPCODES_LAST_MINOR - OPCODES_FIRST_MINOR + 1][UINT8_MAX + 1];
 
 /* For each of these minor versions and opcode what opcode_caches gives. */

@@ -2,10 +2,10 @@
 /*
  * elf.h - finds a symbol or section of an ELF object of a target.
  *
- * Two ways, because neither is enough: the dynamic symbols lie in loaded memory and
- * can be read there whatever became of the file (deleted, another root, no right to
- * open it); the section headers are only in the file, and are the only trace in a
- * program that has CPython linked in without exporting it.
+ * There are two ways, because neither is enough. The dynamic symbols are in loaded memory,
+ * and can be read there even if the file is deleted, in another root, or may not be opened.
+ * The section headers are only in the file, and are the only trace in a program that has
+ * CPython linked in without exporting it.
  * Source: the System V ABI, gABI 4.1, and the GNU hash table as binutils writes it.
  */
 #ifndef UNWIND_LOCATE_ELF_H
@@ -13,37 +13,37 @@
 
 #include "unwind/read/mem.h"
 
-enum { ELF_NOTES_MAX = 4, ELF_READ_BYTES = 512 };
+enum { ELF_NOTES_MAX = 4, ELF_READ_BYTES = 512 }; /* notes of an image; see elf_file_find */
 
 /* A loaded object: where its first bytes are mapped. */
 struct elf_image {
     cpy_addr bias;                 /* what to add to an address of the file; 0: not PIE */
     cpy_addr dynamic;              /* PT_DYNAMIC, in memory; 0: none */
-    cpy_addr low, high;            /* the loaded segments, in memory */
-    cpy_addr data_low, data_high;  /* those of them that can be written to */
-    cpy_addr notes[ELF_NOTES_MAX]; /* PT_NOTE, in memory */
+    cpy_addr low, high;            /* from the first loaded segment to the end of the last */
+    cpy_addr data_low, data_high;  /* the same of writable segments; both `bias`: none */
+    cpy_addr notes[ELF_NOTES_MAX]; /* the first PT_NOTE segments, in memory */
     size_t note_sizes[ELF_NOTES_MAX], note_count;
 };
 
 /*
  * Reads the program headers of the object whose first page is mapped at `start`.
- * Errors: CPY_FOREIGN: no 64-bit ELF of this machine's kind.
+ * Errors: CPY_FOREIGN: no 64-bit ELF of this machine's kind; those of mem_read.
  */
 MUST_CHECK enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct elf_image *out);
 
-/* The address of an exported data symbol; CPY_FOREIGN: it is not there. */
+/* The address of an exported symbol. Errors: CPY_FOREIGN: it is not there; those of mem_read. */
 MUST_CHECK enum cpy_rc elf_image_symbol(struct mem *mem, const struct elf_image *image,
                                         const char *name, cpy_addr *out);
 
-/* Writes the build id in hexadecimal; "": there is none that fits, or it cannot be read. */
+/* Writes the build id in hexadecimal into `out`; "": none that fits, or it cannot be read. */
 void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *out, size_t size);
 
 /*
- * Looks in the file `fd` for a section, and for a symbol in .symtab or .dynsym.
+ * Looks in the file `fd` for a section, and for a symbol in .dynsym or .symtab.
  * Gives: their addresses as the file has them (add the bias); 0: not there.
- * Cost:  0.5 ns a byte; at most *bytes_left, which is reduced by what was read. Nothing is found
- *        beyond it. Each read counts for ELF_READ_BYTES at least.
- * Errors: CPY_FOREIGN: no such ELF file, or a corrupt one.
+ * Cost:  0.5 ns a byte. Subtracts the bytes of each read, at least ELF_READ_BYTES, from
+ * *bytes_left. When that is used up, it sets it to 0 and finds nothing more. Errors: CPY_FOREIGN:
+ * no 64-bit ELF file, a corrupt one, or no memory.
  */
 MUST_CHECK enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol,
                                      uint64_t *bytes_left, cpy_addr *out_section,

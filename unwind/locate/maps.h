@@ -15,17 +15,17 @@
 #include "base/proc_map.h"
 #include "unwind/cpy.h"
 
-enum { MAPS_BYTES_MAX = 8 << 20 }; /* of what is kept: 50,000 objects and more */
+enum { MAPS_BYTES_MAX = 8 << 20 }; /* of what is kept: enough for 50,000 objects */
 
 /*
- * The mappings that may be the first of a loaded object: readable, of a file, from its start, and
- * executable or followed by another part of the same file before any other file begins. That leaves
- * out data files, of which a process may have mapped a hundred thousand.
+ * The mappings that may be the first of a loaded object. Such a mapping is readable and begins at
+ * the start of a file; it is executable, or another part of the same file follows before another
+ * file begins. That leaves out data files, of which a process may have mapped a hundred thousand.
  */
 struct maps {
     struct proc_map *maps; /* owned */
     size_t count, capacity;
-    size_t lines;       /* of the memory map, kept or not: what reading it has cost */
+    size_t lines;       /* of the memory map, kept or not: measure of what reading it cost */
     size_t bytes;       /* of `maps` and their paths */
     struct arena paths; /* owned */
 };
@@ -34,8 +34,8 @@ struct maps {
  * Reads the memory map of the process whose /proc directory is `proc_fd`.
  *
  * Gives:  *out, ended with maps_finish; nothing to end on failure.
- * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN (a line that is not understood, or what is to be kept
- *         is over MAPS_BYTES_MAX), CPY_NOMEM; `err` says why.
+ * Errors: CPY_GONE (also a kernel thread), CPY_DENIED, CPY_FOREIGN (a malformed line, or more to
+ *         keep than MAPS_BYTES_MAX), CPY_NOMEM; `err` says why.
  */
 MUST_CHECK enum cpy_rc maps_read(int proc_fd, struct maps *out, struct err *err);
 
