@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kinds.h - what the instances of a type are to cpy_tasks, remembered for built-in types.
+ * kinds.h - sorts the types of objects into the kinds that reading asyncio tasks needs.
  *
- * A class written in Python may have any name and its memory is used again once it is
- * gone; a type that C code has as a static variable is neither.
+ * Only static types of C code are recognised by their names, and remembered: a class made at
+ * run time may have any name, and other objects may get its memory.
  */
 #ifndef UNWIND_OBJECTS_KINDS_H
 #define UNWIND_OBJECTS_KINDS_H
@@ -13,9 +13,9 @@
 enum kind {
     KIND_OTHER,
     KIND_GENERATOR, /* a generator, coroutine or asynchronous generator */
-    KIND_HELPER,    /* what stands for one while it is awaited */
-    KIND_STR,
-    KIND_INT
+    KIND_HELPER,    /* wrapper of one while it is awaited, as __await__() returns it */
+    KIND_STR,       /* str or a subclass */
+    KIND_INT        /* int or a subclass */
 };
 
 enum { KINDS_KNOWN = 32 };
@@ -31,10 +31,10 @@ struct kinds {
         cpy_addr type; /* 0: free */
         enum kind kind;
     } known[KINDS_KNOWN];
-    size_t next; /* to be replaced */
+    size_t next; /* index of the item that is replaced next */
 };
 
-/* The kind of a type object. */
+/* The kind of the instances of a type object. Errors: those of mem_read. */
 MUST_CHECK enum cpy_rc kinds_of(struct kinds *kinds, const struct reader *reader, cpy_addr type,
                                 enum kind *out);
 

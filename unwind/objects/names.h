@@ -19,8 +19,8 @@
  * Cache: where threading._active is
  * Key:   address and id of the interpreter
  * Ends:  when the module's variable is not at its place or has another value, when the process
- *        begins another runtime, or when the table is full; if there is none, it is looked for
- *        again after a number of samples that doubles
+ *        begins another runtime, or when the table is full; that there is none, after a number of
+ *        samples that doubles
  * Test:  tests/unit/unwind/objects/test_names.c:
  *          looks_for_the_dict_again_where_the_module_has_another
  *        tests/unit/unwind/objects/test_names.c: knows_interpreters_at_one_address_by_their_id
@@ -28,8 +28,8 @@
 struct names_dict {
     cpy_addr interp;
     uint64_t interp_id;
-    struct object_slot active; /* the variable of the module; both 0: not found */
-    uint64_t next, wait;       /* not found: the sample in which it is looked for again */
+    struct object_slot active; /* the variable threading._active; both 0: not found */
+    uint64_t next, wait;       /* if not found: sample of the next search, and samples up to it */
 };
 
 struct names {
@@ -41,11 +41,11 @@ struct names {
 
 enum { NAMES_SPAN_MAX = 64 };
 
-/* Where a name was read: reading little of that again shows whether it is still the same. */
+/* Where a name was read, so that names_are_same can check it with one read. */
 struct names_seen {
     struct object_slot thread, name; /* the Thread in the dict, and the name in the Thread */
-    uint32_t span;                   /* bytes of the str from its length on; 0: it is too long */
-    unsigned char bytes[NAMES_SPAN_MAX]; /* those */
+    uint32_t span; /* bytes of the str from its length on; 0: over NAMES_SPAN_MAX, or not known */
+    unsigned char bytes[NAMES_SPAN_MAX]; /* these bytes */
 };
 
 void names_init(struct names *names);
@@ -57,16 +57,15 @@ void names_forget(struct names *names);
 /*
  * Reads the name of the thread whose Thread.ident is `ident` (a pthread_t), and notes where.
  *
- * Lends:  the name, until the next call; NULL: not known. It is that of one Thread object which
- *         threading had for this ident before and after its name was read.
- * Errors: none: what cannot be read is not known.
+ * Lends:  the name, until the next call; NULL: not known, or it cannot be read. threading had the
+ *         same Thread object for this ident before and after the name was read.
  * Cost:   about twelve reads, most of them at the same addresses for all threads.
  */
 const char *names_read(struct names *names, const struct reader *reader, cpy_addr interp,
                        uint64_t interp_id, uint64_t ident, struct names_seen *seen);
 
-/* True if the thread still has that name. Not noticed is another one if its Thread keeps its
- * attributes at another place by now. Cost: one read of three ranges. */
+/* True if the thread still has that name. It misses a new name if the Thread object keeps its
+ * attributes elsewhere by now. False also if it cannot be told. Cost: one read of three ranges. */
 bool names_are_same(const struct reader *reader, const struct names_seen *seen);
 
 #endif

@@ -25,12 +25,13 @@ struct mem_range {
 /* Position of a read in the order of a sample: see prefetch.h. */
 enum mem_when {
     MEM_FIRST,
-    MEM_STATE, /* says where the stack begins: to be fetched after all MEM_FIRST reads */
+    MEM_STATE, /* says where the stack begins: fetched after all MEM_FIRST ranges */
     MEM_AGAIN  /* second read, compared with the first */
 };
 
 struct mem {
-    /* Reads all ranges in order. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
+    /* Reads all ranges in order. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED, CPY_NOMEM.
+     */
     enum cpy_rc (*read)(struct mem *mem, const struct mem_range *ranges, size_t count);
     /* See mem_look; NULL: nothing is fetched beforehand. */
     const unsigned char *(*look)(struct mem *mem, cpy_addr from, size_t size, size_t most);
@@ -41,8 +42,8 @@ struct mem {
     void (*close)(struct mem *mem);
     enum mem_when when; /* of the current read */
     bool once;          /* the next sample will not repeat the current read */
-    bool shared;        /* the current read is not of one thread only: see prefetch.h */
-    bool implied;       /* other reads decide what the current one gives: memo.h ignores it */
+    bool shared;        /* several threads share the memory of the current read: see prefetch.h */
+    bool implied;       /* other reads determine the result of this one: memo.h ignores it */
     uint64_t reads, iovecs, bytes; /* system calls, ranges and bytes so far */
     uint64_t bpf_ns;               /* time for which bpf_reader.h has interrupted threads so far */
 };
@@ -50,24 +51,24 @@ struct mem {
 /*
  * Opens the memory of a live process: process_vm_readv or, if that is forbidden or missing (seccomp
  * filters answer ENOSYS or EPERM), pread of its mem file. `proc_fd` is the process's /proc
- * directory, borrowed until it is closed; -1: it is read through its first thread only.
+ * directory, borrowed until mem_close; -1: only the first thread is used for reading.
  *
- * The first thread of a process may end before the others: then it is read through one that lives.
- * Cost:   process_vm_readv of ours if the first thread lives; else a look at /proc more for each
- *         read, because a thread's id may be given to another process.
+ * If the first thread of the process ends before the others, reads go through one that lives.
  *
  * Errors: CPY_GONE, CPY_DENIED, CPY_NOMEM; `err` says why.
+ * Cost:   later, once the first thread has ended, each read also looks into /proc, because the id
+ *         of the other thread may be another process's by then.
  */
 MUST_CHECK enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err);
 
-/* Has the memory, of mem_open_process, close `proc_fd` with itself. */
+/* Makes mem_close close `proc_fd`, too. Only for memory of mem_open_process. */
 void mem_own_dir(struct mem *mem);
 
-/* The result for a file of the process that cannot be opened or read: CPY_GONE, CPY_DENIED, or
- * CPY_NOMEM where this process is short of descriptors or memory. */
+/* The cpy_rc for the result of reading a file of the process. PROC_FAILED: CPY_NOMEM, because this
+ * process is short of descriptors or memory. */
 enum cpy_rc mem_rc_of_proc(enum proc_rc rc);
 
-/* Reads `count` ranges, at most MEM_RANGES_MAX. */
+/* Reads `count` ranges, at most MEM_RANGES_MAX. Errors: as mem.read. */
 MUST_CHECK enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *ranges,
                                        size_t count);
 
@@ -75,10 +76,10 @@ MUST_CHECK enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *
 MUST_CHECK enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size_t size);
 
 /*
- * Finds bytes that were fetched beforehand; NULL: they have to be read. Next time up to `most`
- * bytes, at least `size`, may be fetched from there: all of them are mapped.
+ * Finds bytes that were fetched beforehand; NULL: read them. The next fetch may take up to `most`
+ * bytes from there, at least `size`: the caller knows that all of these are mapped.
  *
- * Lends: until the next sample.
+ * Lends: until the next fetch.
  */
 const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_t most);
 
@@ -87,8 +88,8 @@ const unsigned char *mem_bytes(struct mem *mem, cpy_addr from, size_t size, void
                                enum cpy_rc *rc);
 
 /*
- * Reads ranges a second time, after all other reads: what is the same both times is taken to have
- * been there all the time between.
+ * Reads ranges a second time, after all other reads: bytes that are the same both times count as
+ * unchanged in between.
  */
 MUST_CHECK enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *ranges,
                                       size_t count);
@@ -100,8 +101,7 @@ MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into
 const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
                                      enum cpy_rc *rc);
 
-/* Says that only the first `size` bytes of the last read matter: a result of memo.h does not depend
- * on the others. */
+/* Tells memo.h that its result depends only on the first `size` bytes of the last read. */
 void mem_narrow(struct mem *mem, size_t size);
 
 /* Reads one 64-bit word. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tids.h - the kernel's ids of threads, as we see them.
+ * tids.h - the kernel's ids of the target's threads, in our pid namespace.
  *
  * A process in a PID namespace of its own sees other ids than we do: the NSpid line of
  * /proc/PID/task/TID/status has them all, outermost first.
  *
  * Before 3.11 the interpreter has only the pthread_t. That is the address of the C
- * library's record of the thread, which has the id at some offset: of glibc and musl it is
- * known; elsewhere the main thread's record tells the offset for all threads, if that is the
- * process's first thread. In a program that embeds Python it need not be.
+ * library's record of the thread, which has the id at some offset. The offset is known for
+ * glibc and musl. Elsewhere it is found in the main thread's record, if that thread is the
+ * process's first; in a program that embeds Python it need not be.
  */
 #ifndef UNWIND_READ_TIDS_H
 #define UNWIND_READ_TIDS_H
@@ -36,29 +36,28 @@ struct tids {
     uint32_t misses; /* searches for it that failed */
 };
 
-/* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. On failure
- * its threads' ids are not known. */
+/* Finds out whether the process at `proc_fd` (its /proc directory) is in another namespace. -1: it
+ * is not. On failure its threads' ids are not known. */
 enum proc_rc tids_init(struct tids *tids, int proc_fd);
 void tids_finish(struct tids *tids);
 
 /*
- * The target's id of the thread with this pthread_t; 0: not known. `main_thread_id` is
- * the pthread_t of the main thread; `known` is what this thread had in the sample before:
- * that it is still so is not looked up again.
+ * The id, in the target's namespace, of the thread with this pthread_t; 0: not known.
+ * `main_thread_id` is the pthread_t of the main thread, 0: not known. `known` is the result
+ * for this thread in the sample before, 0: none: it saves a look at /proc if it is the same.
  */
 uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
                          uint64_t main_thread_id, uint64_t known);
 
 /*
- * The target's id of a thread which says that it has that `native` one. That is so, unless the
- * process is the child of a fork by C code that did not tell Python: there the thread which has
- * forked, the process's first, still has the id of its parent's. `known`: see tids_of_pthread.
- * Cost: one system call where nothing is known.
+ * The same for a thread whose PyThreadState has the id `native`. That id is right, unless C code
+ * has forked the process without telling Python: then the first thread of the child still has the
+ * id that it had in the parent. Gives `known` if that is not 0. Cost: else one system call.
  */
 uint64_t tids_of_native(struct tids *tids, struct mem *mem, uint64_t thread_id, uint64_t native,
                         uint64_t known);
 
-/* Our id of the thread that the target calls `inner`; 0: not known. */
+/* The id in our pid namespace of the thread with id `inner` in the target's; 0: not known. */
 pid_t tids_outer(struct tids *tids, uint64_t inner);
 
 #endif
