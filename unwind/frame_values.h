@@ -38,8 +38,7 @@ struct frame_values {
 MUST_CHECK enum cpy_rc frame_values_walk(struct cpy_target *t, cpy_addr state,
                                          const struct listed **out);
 
-/* Reads the values of up to FRAME_VALUES_BATCH frames; a frame without code gets no part. Errors:
- * as mem_read. */
+/* Reads the values of up to FRAME_VALUES_BATCH frames; a frame without code gets no part. */
 MUST_CHECK enum cpy_rc frame_values_read(struct cpy_target *t, const struct raw_frame *frames,
                                          size_t count, struct frame_values *out);
 

@@ -5,10 +5,10 @@
 
 #include "unwind/target.h"
 
-/* Whether it holds the GIL, and collects garbage: both may change while it sleeps. */
+/* CPY_STATUS_GIL and CPY_STATUS_GC of a thread, which may change while it sleeps. */
 uint32_t status_of_gil(const struct cpy_target *target, const struct listed *thread);
 
-/* All of the requested status except CPY_STATUS_CPU. */
+/* The same, CPY_STATUS_MAIN and, if requested, CPY_STATUS_GIL_WAIT and CPY_STATUS_EXCEPTION. */
 uint32_t status_of(struct cpy_target *target, const struct listed *thread);
 
 #endif

@@ -51,8 +51,7 @@ struct bpf_reader_thread {
  * Reads all ranges while the thread is interrupted; adds to the counters of `mem`.
  *
  * Gives: false: nothing was read, because the thread does not run on that CPU, a page is not in
- *        memory, the request and the stack exceed the limits in bpf_program.h, or the kernel
- *        refused.
+ *        memory, a limit in bpf_program.h is exceeded, or the kernel refused.
  * Cost:  one system call of about 5 microseconds, most of it for the interrupt to arrive.
  */
 MUST_CHECK bool bpf_reader_read(struct bpf_reader *bpf_reader,

@@ -104,8 +104,8 @@ struct layout {
     } integer; /* tag: ob_size (3.11) or lv_tag (3.12 and later) */
     struct {
         uint32_t ma_keys, ma_values, values_skip, managed;
-    } dict; /* values_skip: bytes before the first value of a split dict; managed: bytes from an
-               object's managed dict to the object */
+    } dict; /* values_skip: bytes before the first value of a split dict; managed: bytes from
+               the pointer to an object's managed dict to the object */
 
     /*
      * Of 3.14 and later, to read what asyncio tasks wait in; generator.size 0: not known. A
@@ -186,8 +186,8 @@ enum { LAYOUT_SPAN_MAX = 2048 }; /* bytes */
  * structures reach over several pages. interp.span 0: its fields are over LAYOUT_SPAN_MAX bytes
  * apart, and are read one by one.
  *
- * Sets interp.marker to `modules` if the version counts code objects, else to NO_FIELD. The dict of
- * modules identifies the runtime, because counts restart in another runtime.
+ * Sets interp.marker to `modules` if the version counts or numbers code objects, else to NO_FIELD.
+ * Counts restart in another runtime, which the dict of modules identifies.
  */
 void layout_find_spans(struct layout *layout);
 

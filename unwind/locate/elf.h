@@ -41,9 +41,9 @@ void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *ou
 /*
  * Looks in the file `fd` for a section, and for a symbol in .dynsym or .symtab.
  * Gives: their addresses as the file has them (add the bias); 0: not there.
- * Cost:  0.5 ns a byte. Subtracts the bytes of each read, at least ELF_READ_BYTES, from
- * *bytes_left. When that is used up, it sets it to 0 and finds nothing more. Errors: CPY_FOREIGN:
- * no 64-bit ELF file, a corrupt one, or no memory.
+ * Cost:  0.5 ns a byte. Each read takes its bytes, at least ELF_READ_BYTES, off *bytes_left. If
+ *        that is too little, it becomes 0, and nothing more is found.
+ * Errors: CPY_FOREIGN: no 64-bit ELF file, a corrupt one, or no memory.
  */
 MUST_CHECK enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol,
                                      uint64_t *bytes_left, cpy_addr *out_section,

@@ -17,8 +17,7 @@ const char *loaded_name(const struct proc_map *map);
  * Opens the file of a mapping: by map_files if that is permitted, as the process's executable, or
  * by its path, resolved inside the target's root.
  *
- * Gives:  *out, a descriptor of a regular file with the mapping's inode number; the caller closes
- *         it.
+ * Gives:  *out, owned: a descriptor of a regular file with the mapping's inode number.
  * Errors: CPY_FOREIGN: it cannot be opened; CPY_NOMEM: no descriptors or memory left.
  */
 MUST_CHECK enum cpy_rc loaded_open(int proc_fd, const struct proc_map *map, int *out);
@@ -40,7 +39,7 @@ struct loaded_files {
 
 void loaded_files_init(struct loaded_files *files);
 
-/* True if a file is not to be searched: it was, or the search is at a limit. */
+/* True if a file need not be searched: it was, or the search is at a limit. */
 bool loaded_files_skip(const struct loaded_files *files, const struct proc_map *map);
 
 /* Notes that nothing was found in a file. */

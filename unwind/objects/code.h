@@ -72,12 +72,11 @@ static inline size_t code_lines_size(const struct code_entry *entry)
  *          test_functions_that_are_made_in_turn_at_the_same_addresses
  */
 struct codes {
-    struct pointer_table by_addr; /* struct code_entry, owned */
-    size_t bytes;                 /* of all entries in by_addr */
-    struct code_entry *dead;      /* owned: list of entries replaced in this sample, still lent */
-    struct buf text;              /* owned: scratch for decoding */
-    uint64_t next_id, pass,
-        sample;           /* id of the next entry; codes_check, codes_sweep calls so far */
+    struct pointer_table by_addr;   /* struct code_entry, owned */
+    size_t bytes;                   /* of all entries in by_addr */
+    struct code_entry *dead;        /* owned: list of entries replaced in this sample, still lent */
+    struct buf text;                /* owned: scratch for decoding */
+    uint64_t next_id, pass, sample; /* next cpy_code.id; codes_check, codes_sweep calls so far */
     uint64_t replaced_at; /* the sample in which a code object was found replaced last; 0: none */
     uint64_t restarts;    /* times that the process began a new Python runtime */
     uint64_t decoded, replaced, evicted; /* code objects so far */

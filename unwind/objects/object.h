@@ -7,8 +7,7 @@
  *
  * Threads: as the target.
  * Errors:  those of mem_read. CPY_RACED also for memory that cannot be a live object of that type:
- *          it was reused, or the target is hostile. CPY_NOMEM: `out` is full. `out` may then have
- *          got a part.
+ *          it was reused, or the target is hostile. CPY_NOMEM: `out` is full.
  */
 #ifndef UNWIND_OBJECTS_OBJECT_H
 #define UNWIND_OBJECTS_OBJECT_H
@@ -61,8 +60,7 @@ struct object_slot {
     cpy_addr value, at;
 };
 
-/* Finds the value of the str key `name` (ASCII, at most 31 bytes) in a dict; *out both 0: not
- * there. */
+/* Finds the value of the str key `name` (ASCII, at most 31 bytes) in a dict; *out may be none. */
 MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict,
                                         const char *name, struct object_slot *out);
 
@@ -79,7 +77,7 @@ MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr di
                                         object_each_entry *each, void *ctx);
 
 /*
- * Finds the value of an int key in a dict by its hash; *out both 0: not there.
+ * Finds the value of an int key in a dict by its hash; *out may be none.
  *
  * Errors: also CPY_RACED: the key is not less than 2^61 - 1.
  * Cost:   four reads as a rule, whatever the size of the dict.
@@ -87,12 +85,11 @@ MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr di
 MUST_CHECK enum cpy_rc object_dict_find_int(const struct reader *reader, cpy_addr dict,
                                             uint64_t key, struct object_slot *out);
 
-/* Writes up to `most` members of a set into `out`, *count of them; *total is the size of the set.
- */
+/* Writes *count members of a set, at most `most`, into `out`; *total is the size of the set. */
 MUST_CHECK enum cpy_rc object_read_set(const struct reader *reader, cpy_addr set, cpy_addr *out,
                                        size_t most, size_t *count, uint64_t *total);
 
-/* The attribute `name` of an object, not of its type; *out both 0: not there. CPY_RACED also if the
+/* The attribute `name` of an object, not of its type; *out may be none. CPY_RACED also if the
  * object can have no attributes. */
 MUST_CHECK enum cpy_rc object_attribute(const struct reader *reader, cpy_addr object,
                                         const char *name, struct object_slot *out);

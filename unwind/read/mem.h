@@ -30,8 +30,7 @@ enum mem_when {
 };
 
 struct mem {
-    /* Reads all ranges in order. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED, CPY_NOMEM.
-     */
+    /* Reads all ranges in order. CPY_RACED (not mapped), CPY_GONE, CPY_DENIED, CPY_NOMEM. */
     enum cpy_rc (*read)(struct mem *mem, const struct mem_range *ranges, size_t count);
     /* See mem_look; NULL: nothing is fetched beforehand. */
     const unsigned char *(*look)(struct mem *mem, cpy_addr from, size_t size, size_t most);

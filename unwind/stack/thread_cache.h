@@ -32,30 +32,29 @@ struct cached_stack {
     struct cpy_frame *frames; /* owned */
     uint32_t room, depth;     /* items of the arrays; of these, items in use */
     bool cut;                 /* deeper than CPY_DEPTH_MAX: outer frames are missing */
-    uint64_t stamp;           /* of its owner when it was resolved, see resolve.c; 0: not known */
+    uint64_t stamp;           /* identifies its code objects, see resolve.c; 0: not known */
 };
 
 /*
- * Python's name of a thread, as one interpreter has it: see thread_names.h.
+ * Python's name of a thread in one interpreter: see thread_names.h.
  *
  * Cache: names of threads
- * Key:   as struct cached, which has it
- * Ends:  as struct cached; when the thread has run, and cpy_look_at_names was called since: then it
- *        is looked up by the pthread_t in the interpreter's threading module
+ * Key:   as struct cached, which contains it
+ * Ends:  as struct cached; read again when the thread has run and cpy_look_at_names was called
  * Test:  tests/unit/unwind/test_thread_names.c:
  *          gives_a_thread_no_name_of_another_that_had_its_state
  *        tests/unit/unwind/test_thread_names.c: sees_that_a_thread_has_renamed_itself
  */
 struct thread_name {
     char *text;             /* owned; NULL: not known */
-    bool looked;            /* it was looked for */
-    bool ran;               /* the thread may have run since then */
-    bool changed;           /* it is another since thread_names_get gave it */
-    uint64_t round;         /* names.round of the last look, */
-    uint64_t whole_round;   /* and of the last that read the name from the interpreter on */
-    struct names_seen seen; /* by that */
-    uint64_t next;          /* not known: the sample in which it is looked for again, */
-    uint64_t wait;          /* and the samples between that and the look before */
+    bool looked;            /* names_read was called for it */
+    bool ran;               /* the thread may have run since `text` was read or confirmed */
+    bool changed;           /* `text` differs from what thread_names_get gave last */
+    uint64_t round;         /* target_names.round of the last look */
+    uint64_t whole_round;   /* the same of the last names_read */
+    struct names_seen seen; /* result of the last names_read */
+    uint64_t next;          /* if names_read failed: number of the sample of the next try */
+    uint64_t wait;          /* likewise: samples between the last try and the next */
 };
 
 void thread_name_finish(struct thread_name *name);
@@ -75,40 +74,40 @@ struct cached {
     uint64_t native_id;           /* kernel's thread id, from 3.11 on; else 0 */
     uint64_t seen;                /* thread_cache.lists of the last list that had it */
     struct prefetch_set set;      /* what a sample reads of it */
-    struct sched_idle sched_idle; /* whether it has run since */
+    struct sched_idle sched_idle; /* scheduler counters: has it run since its stack was read? */
     struct cached_stack stack;    /* its last stack */
     struct cpy_thread out;        /* what the last sample gave of it */
-    uint64_t counted_ns;          /* its CPU time when it was asked last: see cpu_account.h */
-    bool used_cpu;                /* it had used some then, since the time before */
-    bool asked;                   /* this full sample has asked it, before stacks were read */
-    bool given;                   /* this sample has given it */
+    uint64_t counted_ns;          /* CPU time at the last cpu_account_add: see cpu_account.h */
+    bool used_cpu;                /* it used CPU time between the last two cpu_account_add calls */
+    bool asked;                   /* this full sample asked the kernel about it before the fetch */
+    bool given;                   /* this GIL-skip sample has given it */
     bool whole;                   /* `out` is complete, and valid until the thread runs */
     cpy_addr frame;               /* its innermost frame when its stack was read */
-    bool sleeps;                  /* it was found not to have run, before this full sample */
-    uint64_t inner_tid;           /* 3.6 to 3.10: kernel's thread id; 0: not known */
-    uint64_t refuted_tid;         /* an id that it has, but is another thread's; 0: none */
-    struct thread_name name;      /* of the interpreter that the state is of */
+    bool sleeps;                  /* this full sample found that it has not run since then */
+    uint64_t inner_tid;           /* thread id in the target's pid namespace; 0: not known */
+    uint64_t refuted_tid;         /* inner_tid that proved to be another thread's; 0: none */
+    struct thread_name name;      /* in the interpreter of the state */
 };
 
 struct thread_cache {
     struct cached **all; /* owned; each owned */
     size_t count, capacity;
-    struct pointer_table by_state; /* the same */
-    size_t frames;                 /* room of all stacks */
+    struct pointer_table by_state; /* the same, by address of the PyThreadState */
+    size_t frames;                 /* sum of cached_stack.room */
     uint64_t lists;                /* lists begun so far */
 };
 
 void thread_cache_init(struct thread_cache *thread_cache);
 void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *prefetch);
 
-/* The entry of a thread state; a new, empty one if there was none. NULL: no memory. */
+/* The entry of a thread state, made if there is none; this list keeps it. NULL: no memory. */
 struct cached *thread_cache_get(struct thread_cache *thread_cache, cpy_addr state);
 
-/* Begins a list of all threads; ends it, and frees entries that were not looked up since. */
+/* Begin and end a list of all threads. The end frees entries without a thread_cache_get since. */
 void thread_cache_begin_list(struct thread_cache *thread_cache);
 void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *prefetch);
 
-/* Forgets all stacks, not the ranges to prefetch. */
+/* Makes all stacks empty and not `whole`; the ranges to prefetch stay. */
 void thread_cache_forget_stacks(struct thread_cache *thread_cache);
 
 /* Makes room for `depth` frames; those in use stay. False: out of memory, or too many frames. */

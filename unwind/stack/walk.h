@@ -9,16 +9,16 @@
  * From 3.11 on a thread's frames are in its data stack (a list of chunks), except generators'
  * frames (in the generator objects) and entry frames (on the C stack). The chunks are copied, or
  * were fetched beforehand (prefetch.h), and the chain is walked in the copy. A walk is good only if
- * the chain ends where this version says it must, and the current frame, read after all of it, is
- * still the same. That frame and the one that called it must also be as they were when they were
- * copied, because the thread may have left the frame and called it again. This check is not needed
- * if the thread state was fetched after the frames and the version marks frames that have returned
- * (3.14 and later: see check_still).
+ * the chain ends as chains of this version do, and the pointer to the current frame, read after all
+ * frames, is still the same. The current frame and its caller must also be unchanged since they
+ * were copied, because the thread may have left the frame and called it again. This check is not
+ * needed if the thread state was fetched after the frames and the version marks frames that have
+ * returned (3.14 and later: see check_still).
  *
  * Greenlets have data stacks of their own, but share the thread and its C stack. So a chain is good
- * only if its frames in the data stack are of the thread's own one and go down to the first frame
- * there: else it has frames of two greenlets, or is cut short. The version's own end of a chain, or
- * the thread's own data stack, is missing in four cases, and only there:
+ * only if all its data stack frames are in the data stack that the thread state names, down to the
+ * first frame there: else it has frames of two greenlets, or is cut short. Only in these four cases
+ * may a chain end otherwise, or be in another data stack:
  *
  * - 3.12 to 3.15: greenlet takes the entry frames out of a greenlet's chain before it switches to
  *   another one, and puts them back when it switches back. The chain then ends in a plain frame
@@ -33,24 +33,23 @@
  *   entry frame with previous = 0, below the first frame in the data stack.
  * - Functions that were compiled by Nuitka link their frames without entry frames. The outermost
  *   frame of such a chain has a generator as its owner, lies in its own frame object, and still
- *   has previous = 0 when it is read again. One that is alone is read some times more: it may be
- *   one that is called again and again, and is not linked yet.
+ *   has previous = 0 when it is read again. A frame that is alone is read four more times, because
+ *   a function that is called again and again may not be linked yet.
  *
- * A greenlet that begins or ends has no frame. From 3.11 on that lasts while its data stack is
- * mapped and unmapped, and the stack is empty then. In 3.11 and 3.12 the record that has the
- * current frame is on the C stack, which greenlet overwrites when it switches. So "no current
- * frame" is believed only of the thread state's own record and of one that was called by it, and
- * only if it still says so when it is read again.
+ * A greenlet that begins or ends has no frame while its data stack is mapped or unmapped (3.11 and
+ * later): then the stack is empty. In 3.11 and 3.12 the record that has the current frame
+ * (_PyCFrame) is on the C stack, which greenlet overwrites when it switches. So "no current frame"
+ * counts only in the thread state's own record and in one whose previous record that is, and only
+ * if a second read gives the same.
  *
  * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: until
  * then it has the contents of an earlier call. So the frame below the newest call must be the one
  * that was current when that call began.
  *
  * The part that a stack has in common with the previous one of the thread is compared, not decoded
- * again. Versions that count a thread's Python frames (3.14 and later) need not read the records of
- * its entry frames: plain Python frames are in the data stack in the order of their calls. If there
- * are as many as the thread counts, no generator's frame is between them, and each was called by
- * the one before it.
+ * again. In versions that count a thread's Python frames (3.14 and later), entry frames need not be
+ * read. Plain Python frames are in the data stack in the order of their calls. If as many are there
+ * as the thread counts, no generator's frame is between them, and each was called by the one before.
  *
  * Before 3.11 frames are objects on the heap, linked one by one. Such a walk is good only if all of
  * them, read a second time in one call, are the same.
@@ -63,42 +62,42 @@
 
 /* What an entry of a raw stack is. */
 enum raw_kind {
-    RAW_FRAME,     /* a frame */
-    RAW_GENERATOR, /* a generator's frame: never skipped as not complete */
+    RAW_FRAME,     /* a frame; resolve skips it while its arguments are not in place */
+    RAW_GENERATOR, /* a generator's frame: never skipped */
     RAW_NATIVE,    /* C code between two frames */
     RAW_GC         /* garbage collection */
 };
 
 /* A frame before its code object is known. */
 struct raw_frame {
-    cpy_addr code; /* 0: none, it is no frame */
+    cpy_addr code; /* address of the code object; 0: it is no frame */
     int32_t unit;  /* code unit of its instruction; -1: not started */
     enum raw_kind kind;
-    cpy_addr addr;     /* where it lies */
-    cpy_addr previous; /* the frame, of Python or not, that called it */
+    cpy_addr addr;     /* of the frame */
+    cpy_addr previous; /* address of the frame, of Python or not, that called it */
 };
 
-/* What a walk adds to the Python frames. */
+/* Entries to add to the Python frames. */
 struct walk_marks {
     bool native;       /* RAW_NATIVE */
-    bool gc;           /* RAW_GC on this stack */
-    cpy_addr gc_frame; /* the frame that was current when the collection began; 0: the leaf */
+    bool gc;           /* RAW_GC, because the thread collects garbage */
+    cpy_addr gc_frame; /* RAW_GC goes above this frame; 0: to the top of the stack */
 };
 
 /* Why a walk was torn. */
 enum walk_tear {
-    TEAR_MOVED,   /* the thread went on meanwhile */
-    TEAR_CHAIN,   /* its frames make no stack */
+    TEAR_MOVED,   /* the thread ran meanwhile */
+    TEAR_CHAIN,   /* the chain of frames is not consistent */
     TEAR_CODE,    /* a frame has no code object, or its instruction is not in it */
-    TEAR_UNMAPPED /* memory that it names is not there */
+    TEAR_UNMAPPED /* memory that a pointer leads to is not mapped */
 };
 
 struct raw_stack {
-    enum walk_tear tear; /* if it is torn */
-    uint32_t depth;
-    uint32_t same; /* so many more follow: the outermost ones of the stack before */
-    bool cut;      /* deeper than CPY_DEPTH_MAX */
-    struct raw_frame frames[CPY_DEPTH_MAX];
+    enum walk_tear tear; /* valid if the walk gave CPY_RACED */
+    uint32_t depth;      /* entries used in `frames` */
+    uint32_t same;       /* frames below these: the outermost `same` ones of raw_before */
+    bool cut;            /* deeper than CPY_DEPTH_MAX */
+    struct raw_frame frames[CPY_DEPTH_MAX]; /* [0] is the innermost */
 };
 
 /* The stack that a thread had before, the innermost frame first. */
@@ -111,13 +110,13 @@ struct raw_before {
 struct thread_words {
     cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
     cpy_addr cframe;      /* 3.11, 3.12: address of the record that has current_frame; else 0 */
-    cpy_addr outer_frame; /* of these: the current frame of the call into the interpreter below */
-    bool has_outer;       /* ... if there is one */
+    cpy_addr outer_frame; /* 3.11, 3.12: current frame in the record before `cframe` */
+    bool has_outer;       /* there is such a record */
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
     cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
     uint32_t status;
-    int64_t recursion; /* Python frames of the thread as it counts them; -1: it does not */
+    int64_t recursion; /* the thread's own count of its Python frames; -1: the version has none */
     bool gil_requested;
     cpy_addr current_exception, exc_info, exc_value;
 };
@@ -128,26 +127,25 @@ struct walk_scratch;
 MUST_CHECK struct walk_scratch *walk_scratch_new(void);
 void walk_scratch_free(struct walk_scratch *scratch);
 
-/* Where this version keeps the stack that bpf_reader_read follows. */
+/* The offsets by which bpf_reader_read follows stacks of this version. */
 struct bpf_reader_chain walk_chain_of(const struct layout *layout);
 
-/* Reads the thread state at `addr`. */
+/* Reads the thread state at `addr`. Errors: as mem_read. */
 MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,
                                         struct thread_words *out);
 
 /*
- * Decodes a frame from its bytes; leaves `addr` as it is. code 0: it is being torn down, or of C
- * code. Errors: CPY_RACED: that is no frame.
+ * Decodes a frame from its bytes. Sets `addr` and `previous` to 0. code 0: it is being torn down,
+ * or of C code. Errors: CPY_RACED: that is no frame; those of mem_read.
  */
 MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
                                        struct raw_frame *out);
 
 /*
- * Reads the chain of frames of `thread`, and compares it with `before` (of depth 0, or a stack
- * that was read whole). *generation is read from `generation_at` after the frames; 0: it is not
- * read.
+ * Reads the chain of frames of `thread`. `before`: its stack in an earlier sample, which was not
+ * cut; depth 0: none. After the frames, reads *generation from `generation_at`, unless that is 0.
  *
- * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
+ * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED, CPY_NOMEM.
  */
 MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
                                   const struct thread_words *thread, const struct walk_marks *marks,

@@ -25,16 +25,16 @@
  */
 struct asyncio {
     cpy_addr table;              /* address of the table; 0: not found */
-    uint64_t samples, next_look; /* in samples of the target */
+    uint64_t samples, next_look; /* asyncio_next_sample calls: so far, and at the next look */
     uint64_t wait;               /* samples between two looks: doubles up to a bound */
-    uint64_t wait_min;           /* lines of the memory map: no sample pays for more than one */
-    struct kinds kinds;
-    struct tasklist list;
-    struct chain *chain;     /* owned; NULL until the first task is read */
-    struct waiters *waiters; /* owned; NULL until the first task is read */
-    struct buf name;         /* owned: scratch: name of the current task */
-    struct buf name_again;   /* owned: scratch: the same, read a second time */
-    enum kind name_kind;     /* type of the current task's name; KIND_OTHER: it has none */
+    uint64_t wait_min;           /* least `wait`: lines of the memory map, which a look reads */
+    struct kinds kinds;          /* of the objects that tasks wait in */
+    struct tasklist list;        /* scratch: the list of tasks that is being read */
+    struct chain *chain;         /* owned; NULL until the first task is read */
+    struct waiters *waiters;     /* owned; NULL until the first task is read */
+    struct buf name;             /* owned: scratch: name of the current task */
+    struct buf name_again;       /* owned: scratch: the same, read a second time */
+    enum kind name_kind;         /* type of the current task's name; KIND_OTHER: it has none */
 };
 
 void asyncio_init(struct asyncio *asyncio);
@@ -43,19 +43,19 @@ void asyncio_finish(struct asyncio *asyncio);
 /* The process in which to look. */
 struct asyncio_process {
     struct mem *mem;
-    int proc_fd; /* its /proc directory; -1: a memory image, see ASYNCIO_IN_IMAGE */
-    cpy_addr runtime;
+    int proc_fd;      /* its /proc directory; -1: a memory image, see ASYNCIO_IN_IMAGE */
+    cpy_addr runtime; /* address of _PyRuntime */
 };
 
-/* Address in a memory image where it has the address of the table. No process maps it. */
+/* Where a memory image has the address of the table. No process maps this address. */
 #define ASYNCIO_IN_IMAGE UINT64_C(0)
 
 /* Looks for the table and adds it to the layout. Nothing changes if there is none. */
 void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
                   struct layout *layout);
 
-/* To be called at each sample that is to have tasks: looks for the table, with a growing number of
- * samples between. */
+/* To be called in each sample with tasks: calls asyncio_look, at growing intervals, until the table
+ * is found. */
 void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,
                          struct layout *layout);
 

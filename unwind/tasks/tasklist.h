@@ -3,8 +3,8 @@
  * tasklist.h - lists the asyncio tasks of a thread, or those whose thread has ended.
  *
  * The tasks are in a ring of nodes that changes while it is read. A step from one node to
- * the next counts only if that one points back: if it does not, a task has gone meanwhile,
- * and reading goes on from the last node that is still linked. So all tasks that stay are
+ * the next is valid only if the next points back. If it does not, a task was removed, and
+ * reading continues from the last node that is still linked. So all tasks that stay are
  * found, and none is found twice.
  *
  * Source: Modules/_asynciomodule.c and Include/internal/pycore_llist.h, tag v3.14.0.
@@ -14,10 +14,10 @@
 
 #include "unwind/objects/object.h"
 
-enum { TASKS_MAX = 65536 }; /* of one list; what comes after is left out */
+enum { TASKS_MAX = 65536 }; /* tasks of one list; further ones are left out */
 
 struct tasklist {
-    cpy_addr *nodes; /* owned */
+    cpy_addr *nodes; /* owned: addresses in the target */
     size_t count, capacity;
 };
 
@@ -26,17 +26,17 @@ void tasklist_finish(struct tasklist *list);
 
 /*
  * Lists the nodes of the ring that begins and ends at `head`, in the order of the list.
- * Errors: CPY_RACED: it changes all the time, or is no ring.
+ * Errors: CPY_RACED: it changes all the time, or is no ring; CPY_NOMEM; those of mem_read.
  */
 MUST_CHECK enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader,
                                      cpy_addr head);
 
-/* The list as bytes of its own: how many they are, into them, and out of them again. */
+/* Serialise the list: number of bytes, write them, and read them back (CPY_NOMEM). */
 size_t tasklist_bytes(const struct tasklist *list);
 void tasklist_put(const struct tasklist *list, void *bytes);
 MUST_CHECK enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes);
 
-/* Adds a node unless it is there, or there are `most`; both leave the list as it is. */
+/* Adds a node, unless it is in the list or the list has `most` nodes: CPY_OK, too. */
 MUST_CHECK enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most);
 
 #endif
