@@ -127,8 +127,8 @@ struct cpy_options {
  */
 enum cpy_layer {
     CPY_LAYER_PREDICTION = 1 << 0, /* one system call fetches what a sample will likely read */
-    CPY_LAYER_GIL_SKIP = 1 << 1,   /* only threads that had the GIL since the last one are read */
-    CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since the last one are not read */
+    CPY_LAYER_GIL_SKIP = 1 << 1,   /* threads without the GIL since the last sample are not read */
+    CPY_LAYER_SLEEPERS = 1 << 2,   /* threads that have slept since the last sample are not read */
     CPY_LAYER_MEMO = 1 << 3,       /* unchanged tasks are not decoded again, and code objects of
                                      unchanged frames are not compared in each sample */
     CPY_LAYER_PINNING = 1 << 4,    /* samples are taken on the CPU of the thread that runs */

@@ -48,8 +48,8 @@
  *
  * The part that a stack has in common with the previous one of the thread is compared, not decoded
  * again. In versions that count a thread's Python frames (3.14 and later), entry frames need not be
- * read. Plain Python frames are in the data stack in the order of their calls. If as many are there
- * as the thread counts, no generator's frame is between them, and each was called by the one before.
+ * read. Plain Python frames are in the data stack in the order of their calls. If there are as many
+ * as the thread counts, no generator's frame is between them, and each called the next one.
  *
  * Before 3.11 frames are objects on the heap, linked one by one. Such a walk is good only if all of
  * them, read a second time in one call, are the same.
