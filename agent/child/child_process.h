@@ -52,10 +52,10 @@ struct child_process {
     int output_fd;               /* owned: its output, if captured; -1: closed */
     uint64_t deadline_ns;        /* monotonic: killed at the first child_process_capture after it */
     uint64_t started_ns;         /* monotonic; 0 if captured or forked */
-    uint64_t turns, turned_ns; /* heartbeat->turns at the last look; monotonic: its last change */
-    struct blocked_read seen;  /* looks at the present read, or at an earlier one */
-    uint64_t blamed;           /* set before child_process_end: the owner (owner.h) of the process
-                                * that blocks it; 0: none */
+    uint64_t turns, turned_ns;   /* heartbeat->turns at the last look; monotonic: its last change */
+    struct blocked_read seen;    /* looks at the present read, or at an earlier one */
+    uint64_t blamed;             /* set before child_process_end: the owner (owner.h) of the process
+                                  * that blocks it; 0: none */
 };
 
 /* State of a child. */

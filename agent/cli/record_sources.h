@@ -24,7 +24,7 @@ struct record_sources {
     bool wanted;                        /* set by the caller; false: no file is read */
     struct recorded_process *processes; /* owned */
     size_t count, capacity;             /* of `processes` */
-    struct recorded_reader { /* shared by all processes that can read the same files */
+    struct recorded_reader {            /* shared by all processes that can read the same files */
         struct source_owner owner;
         struct source_reader *reader; /* owned; NULL: could not be started */
     } readers[RECORD_READERS_MAX];

@@ -32,8 +32,8 @@ enum delivery_level { DELIVERY_INFO, DELIVERY_WARNING };
 
 /* Clocks and log, which tests replace. `ctx` is borrowed. */
 struct delivery_world {
-    uint64_t (*now_ns)(void *ctx); /* monotonic, never 0 */
-    int64_t (*utc_ns)(void *ctx);  /* since 1970 */
+    uint64_t (*now_ns)(void *ctx);                                       /* monotonic, never 0 */
+    int64_t (*utc_ns)(void *ctx);                                        /* since 1970 */
     void (*log)(void *ctx, enum delivery_level level, const char *line); /* without a newline */
     /* As pthread_cond_timedwait, until `until_ns` of now_ns. NULL: now_ns is CLOCK_MONOTONIC. */
     void (*wait)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);

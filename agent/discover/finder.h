@@ -65,9 +65,9 @@ struct finder_stats {
     size_t known, foreign, waiting, taken; /* processes now; the last three: enum candidate_state */
     size_t left_out[FINDER_REASONS]; /* processes now that wait or are tried again, by reason */
     bool notices;                    /* the kernel reports execs */
-    uint64_t whole;  /* number of scans that read all of /proc */
-    uint64_t looks;  /* number of times that the rules were tried */
-    uint64_t checks; /* number of marks read, to find execs (candidates.h) */
+    uint64_t whole;                  /* number of scans that read all of /proc */
+    uint64_t looks;                  /* number of times that the rules were tried */
+    uint64_t checks;                 /* number of marks read, to find execs (candidates.h) */
 };
 
 /* Most processes that are tracked; further ones are ignored. */

@@ -26,8 +26,8 @@ struct async_task {
     bool running, cut;       /* as struct cpy_task has them */
     uint32_t depth, awaited_by_count, awaits_count; /* sizes of the next arrays */
     struct async_frame *frames;                     /* [0] is the innermost */
-    cpy_addr *awaited_by; /* ids of the tasks that await it */
-    uint32_t *waiters;    /* the same tasks as indices, without those that were not read */
+    cpy_addr *awaited_by;                           /* ids of the tasks that await it */
+    uint32_t *waiters; /* the same tasks as indices, without those that were not read */
     uint32_t waiter_count;
     uint32_t *awaits; /* indices of the tasks that it awaits: those that have it in `waiters` */
 };
@@ -39,10 +39,10 @@ struct async_thread {
 };
 
 struct async_tasks {
-    struct arena arena;       /* owned */
-    struct async_task *tasks; /* owned; in the order of the target's lists */
-    uint32_t *by_id;          /* owned: indices of tasks, sorted by id */
-    size_t count, capacity;   /* of tasks */
+    struct arena arena;           /* owned */
+    struct async_task *tasks;     /* owned; in the order of the target's lists */
+    uint32_t *by_id;              /* owned: indices of tasks, sorted by id */
+    size_t count, capacity;       /* of tasks */
     struct async_thread *threads; /* owned */
     size_t thread_count, thread_capacity;
     uint64_t torn; /* tasks that changed while they were read, and are missing */

@@ -18,8 +18,8 @@ struct dump {
     const char *command; /* its command line; NULL: the text has no head with process and Python */
     const char *python;  /* its version */
     bool free_threaded;
-    const char *warning;   /* NULL: none */
-    int64_t taken_unix_ns; /* UTC, since 1970 */
+    const char *warning;              /* NULL: none */
+    int64_t taken_unix_ns;            /* UTC, since 1970 */
     const struct cpy_thread *threads; /* those of one interpreter stand together */
     size_t thread_count;
 

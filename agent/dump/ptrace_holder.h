@@ -12,8 +12,8 @@ enum { PTRACE_HOLDER_THREADS_MAX = 16384 };
 
 struct ptrace_held_thread {
     pid_t tid;
-    int signal; /* signal that it was about to handle when it stopped; 0: none */
-    bool ran;   /* it was running or runnable before the stop */
+    int signal;   /* signal that it was about to handle when it stopped; 0: none */
+    bool ran;     /* it was running or runnable before the stop */
     bool stopped; /* neither this nor `ended`: it runs on */
     bool ended;
 };
