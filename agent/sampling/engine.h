@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/sampling: decides when each process is sampled, and turns CPU, wall, GIL and waiting
- * time into weights of stacks. Knows neither where profiles go nor other processes of pystrobe.
+ * Folder agent/sampling: knows when each process is sampled, and how CPU, wall, GIL and waiting
+ * time become weights of stacks. Knows neither where profiles go nor other processes of pystrobe.
  *
  * engine.h - samples processes, each at its rate, and delivers the profile of each service at the
  * end of each interval.

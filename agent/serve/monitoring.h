@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/serve: interfaces of a running agent: state, metrics, page, control socket. Does not
- * know how samples are taken. Other threads change nothing: they hand orders to the main loop.
+ * Folder agent/serve: knows the interfaces of a running agent: state, metrics, page, control
+ * socket. Does not know how samples are taken. Other threads change nothing: they hand orders to
+ * the main loop.
  *
  * monitoring.h - makes the agent's state visible: gathers it once a second, serves it over the
  * control socket and HTTP, and notifies a service manager.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/supervisor: manages the sampler processes: which one samples what, the budget of
+ * Folder agent/supervisor: knows the sampler processes: which one samples what, the budget of
  * all, and the quarantine. Knows neither how a sample is taken nor where profiles go.
  *
  * supervisor.h - does what engine.h does, with the samples taken in child processes (samplers), so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/top: the terminal view: its model, its keys, its screen. Does not know the agent: it
- * samples by itself.
+ * Folder agent/top: knows the terminal view: its model, its keys, its screen. Does not know the
+ * agent: it samples by itself.
  *
  * live.h - samples the processes for pystrobe top, and keeps its model up to date.
  *
