@@ -48,6 +48,8 @@ static void keep(struct sched_idle *sched_idle, struct sched_idle_files *files)
 {
     struct sched_idle **place = &files->open[files->next];
 
+    if (sched_idle->kept)
+        return;
     files->next = (files->next + 1) % files->max;
     if (*place)
         close_kept(*place);
@@ -201,7 +203,7 @@ static enum sched_idle_look look_for_cpu(struct sched_idle *sched_idle,
 
     if (sched_idle->sched_fd < 0) {
         sched_idle->sched_fd = open_thread_file(sched_idle, proc_fd, tid, "sched");
-        if (sched_idle->sched_fd >= 0 && !sched_idle->kept)
+        if (sched_idle->sched_fd >= 0)
             keep(sched_idle, files);
     }
     if (proc_turns_reread(sched_idle->sched_fd, &its) != PROC_OK)

@@ -505,6 +505,32 @@ static void opens_no_more_stat_files_than_may_be_open(void **state)
     assert_int_equal(thread_files(), before);
 }
 
+/* Its sched file may be opened first: where its counters tell that it has run on. */
+static void has_one_place_for_its_open_files(void **state)
+{
+    struct fixture *f = *state;
+    struct sched_idle s;
+
+    f->files.max = 2;
+    sched_idle_init(&s);
+    s.fd = memfd_create("schedstat", MFD_CLOEXEC);
+    put_counters(&s, 2000, 6);
+    s.woke_ns = 1;
+    s.lately = 2;
+    f->wake.woke_ns = 2001;
+    assert_true(sched_idle_is_ready(&s, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake));
+    if (s.sched_fd < 0)
+        skip();
+    assert_int_equal(s.stat_fd, -1);
+    f->wake.woke_ns = 0;
+    (void)sched_idle_is_ready(&s, &f->files, f->thread->proc_fd, f->thread->tid, &f->wake);
+    assert_true(s.stat_fd >= 0);
+    assert_ptr_equal(f->files.open[0], &s);
+    assert_null(f->files.open[1]);
+    sched_idle_files_finish(&f->files);
+    sched_idle_finish(&s);
+}
+
 static void opens_each_file_of_a_thread_that_runs_once(void **state)
 {
     struct fixture *f = *state;
@@ -541,6 +567,7 @@ int main(void)
         TEST(sees_that_a_running_thread_has_a_cpu),
         TEST(is_looked_at_first_only_for_a_while_after_it_slept),
         TEST(opens_no_more_stat_files_than_may_be_open),
+        TEST(has_one_place_for_its_open_files),
         TEST(opens_each_file_of_a_thread_that_runs_once),
     };
 
