@@ -603,8 +603,10 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
     t->stats.gil_skips += t->gil_skip.active;
-    t->stats.predictions += t->process.mem->reads > reads && t->cache.threads.lists > 1;
-    t->stats.predictions_held += t->cache.threads.lists > 1 && t->prefetch.misses == misses;
+    if (t->process.mem->reads > reads && t->cache.threads.lists > 1) {
+        t->stats.predictions++;
+        t->stats.predictions_held += t->prefetch.misses == misses;
+    }
     target_end(t);
     return rc;
 }

@@ -152,7 +152,9 @@ bool cpu_pin_take(struct cpu_pin *cpu_pin, pid_t tid)
 
 bool cpu_pin_hold(struct cpu_pin *cpu_pin, pid_t tid)
 {
-    return !(cpu_pin->tid == tid && sched_getcpu() == cpu_pin->cpu) && cpu_pin_take(cpu_pin, tid);
+    const bool has = cpu_pin->moved && cpu_pin->tid == tid && sched_getcpu() == cpu_pin->cpu;
+
+    return !has && cpu_pin_take(cpu_pin, tid);
 }
 
 void cpu_pin_release(struct cpu_pin *cpu_pin)

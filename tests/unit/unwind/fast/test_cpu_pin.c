@@ -278,6 +278,8 @@ static void takes_a_cpu_again_only_from_another_thread_or_elsewhere(void **state
     assert_true(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
     assert_false(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
     cpu_pin_release(&f->cpu_pin);
+    assert_true(cpu_pin_hold(&f->cpu_pin, f->thread->tid)); /* to be on that CPU is not enough */
+    cpu_pin_release(&f->cpu_pin);
     if (f->cpus[0] == f->cpus[1])
         return;
     thread_pin(0, f->cpus[1]);
