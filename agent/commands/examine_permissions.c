@@ -16,6 +16,7 @@
 #include "agent/proc/ptrace_access.h"
 #include "agent/sampling/engine.h"
 #include "base/capability.h"
+#include "base/proc_stat.h"
 
 enum { PROCESSES_MAX = 1000 };
 
@@ -220,6 +221,22 @@ static void examine_call_filter(struct findings *out)
                      "can make all system calls, as the kernel takes no seccomp filter");
 }
 
+/* What divides CPU time on a host with more to do than it has CPUs: see sched_idle.h. */
+static void examine_scheduler(struct findings *out)
+{
+    const int fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+    struct proc_turns turns;
+    const bool tells = proc_turns_reread(fd, &turns) == PROC_OK;
+
+    if (fd >= 0)
+        (void)close(fd);
+    findings_add(out, tells ? FINDING_GOOD : FINDING_NOTE, "busy hosts",
+                 tells ? "" : "a kernel with CONFIG_SCHED_DEBUG tells it in /proc/PID/sched",
+                 "the kernel %s whether a thread has a CPU or waits for one%s",
+                 tells ? "tells" : "does not tell",
+                 tells ? "" : ": some CPU time is shown where threads wait");
+}
+
 bool examine_permissions(struct findings *out)
 {
     const char *does = try_call();
@@ -234,5 +251,6 @@ bool examine_permissions(struct findings *out)
     examine_namespaces(out);
     examine_rights(out);
     examine_call_filter(out);
+    examine_scheduler(out);
     return true;
 }

@@ -33,6 +33,17 @@ def test_a_python_process_is_sampled(pystrobe):
     assert found["interpreter"][1].startswith("CPython 3.") and found["sample"][1].startswith("1 thread in")
 
 
+# Its own process is all that it needs to ask about the scheduler.
+def test_it_tells_whether_the_kernel_shows_who_has_a_cpu(pystrobe):
+    with running(PYTHON, "-c", WAITS) as pid:
+        result, text, cure = doctor(pystrobe, "--pid", pid, status=0)["busy hosts"]
+
+    if os.path.exists("/proc/self/sched"):
+        assert result == "ok" and text.startswith("the kernel tells") and not cure
+    else:
+        assert result == "note" and "shown where threads wait" in text and "CONFIG_SCHED_DEBUG" in cure
+
+
 # What there is no process of
 
 def test_a_process_that_has_ended_is_told(pystrobe):
