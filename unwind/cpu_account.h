@@ -7,14 +7,15 @@
  * process advances by the CPU time of all its threads. A sample first asks the threads that are
  * likely to have run. If their CPU time adds up to this advance, no other thread has run, and the
  * sample does not ask the others. If it does not add up, the account is "open", and the sample asks
- * all, as it does once a second in any case. Which stacks are read does not depend on this alone:
- * the GIL, or the state of each thread, tells which threads ran Python.
+ * all, as it does once a second in any case. The stack of a thread that is not asked is read, too,
+ * if the GIL or the innermost frame of the thread shows that it has run.
  *
- * Shape: cpy_note_cpu calls cpu_account_begin before a sample. A GIL-skip sample then calls
- *        cpu_account_add for each thread that it asks. If cpu_account_is_open is true, it asks and
- *        adds the others, and calls cpu_account_close. In a sample of all threads, gil_skip.c asks
- *        the likely threads and passes their CPU time to cpu_account_is_open as `used_ns`; sample.c
- *        adds them later, and calls cpu_account_close if all were asked.
+ * Shape: cpy_note_cpu calls cpu_account_begin before a sample.
+ *        A GIL-skip sample (gil_skip.h) calls cpu_account_add for each thread that it asks. If
+ *        cpu_account_is_open, it asks and adds the others, and calls cpu_account_close.
+ *        A full sample asks the likely threads, calls cpu_account_is_open with their CPU time, and
+ *        asks the others if that is true. It calls cpu_account_add for the threads when it gives
+ *        them, and at the end cpu_account_close if all were asked.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -24,9 +25,9 @@
 /*
  * The account of one process, kept from sample to sample. All fields are 0 at first.
  *
- * Cache: no thread that is not asked has run since it was last asked
+ * Cache: that a thread which is not asked has not run since it was last asked
  * Key:   the CPU time of the process, and of each thread that is asked
- * Ends:  when the process has used more CPU time than the asked threads explain, or after a second
+ * Ends:  when the process has used more CPU time than the asked threads, or after a second
  * Test:  tests/unit/unwind/test_cpu_account.c: opens_when_another_thread_has_used_cpu_time
  */
 struct cpu_account {
@@ -41,23 +42,22 @@ struct cpu_account {
 void cpu_account_begin(struct cpu_account *account, uint64_t process_ns, uint64_t now_ns);
 
 /*
- * Adds a thread that was asked. thread->sched_idle.cpu_ns is its CPU time now, thread->counted_ns
- * its CPU time when it was last added; 0: never. Sets used_cpu to whether it has used CPU time
- * since, and counted_ns to the CPU time now. The first time, used_cpu tells whether it has ever
- * used CPU time, and explained_ns is unchanged. `running`: the thread runs or waits for a CPU.
+ * Adds a thread that was asked. Its CPU time is thread->sched_idle.cpu_ns now, and was
+ * thread->counted_ns when it was last added (0: never). Adds the difference to explained_ns, except
+ * the first time. Sets thread->used_cpu to whether there is a difference, and thread->counted_ns to
+ * the CPU time now. `running`: the thread runs or waits for a CPU.
  */
 void cpu_account_add(struct cpu_account *account, struct cached *thread, bool running);
 
 /*
- * True if a thread that was not asked may have used CPU time, if that is not known, or if the last
- * close is at least a second old.
+ * True if a thread that was not asked may have used CPU time, if the CPU time of the process now or
+ * at the last close is not known, or if the last close is at least a second old.
  *
  * A thread may have used CPU time if the process has used more since the last close than the sum of
  * explained_ns, `used_ns` and a tolerance: 20 us, and 10 ms for each running thread, because the
  * kernel updates a thread's schedstat only at ticks, but the process's clock at each read.
- * `used_ns` and `running` count the threads that were asked in this sample and are not added yet:
- * their CPU time since they were last added, and how many of them ran or waited for a CPU in the
- * previous sample.
+ * For threads asked in this sample but not added yet: `used_ns` is their CPU time since they were
+ * last added, and `running` the number that ran or waited for a CPU in the previous sample.
  */
 bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running);
 

@@ -16,13 +16,13 @@
  * - makes the kernel kill it when the thread that started it ends (PR_SET_PDEATHSIG);
  * - sets PR_SET_NO_NEW_PRIVS;
  * - drops all capabilities except CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH and
- *   CAP_CHECKPOINT_RESTORE. Drops none if the process lacks CAP_SYS_PTRACE, because the kernel then
- *   lets it read only those targets that have no capability beyond its own.
+ *   CAP_CHECKPOINT_RESTORE. Drops none if the process lacks CAP_SYS_PTRACE, because then it may
+ *   only read targets that have no capability which it lacks.
  *
  * `parent` is the pid of the process that started this one.
  *
- * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` says which. Some
- *         steps may be done then: the caller has to exit.
+ * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` has the errno, but
+ *         does not tell the step. Some steps may be done then: the caller has to exit.
  */
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 
@@ -31,17 +31,17 @@ MUST_CHECK bool confine(pid_t parent, struct err *err);
  * confine, but always drops all capabilities except CAP_DAC_READ_SEARCH, and does not check whether
  * the parent has ended before the call.
  *
- * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit, or
- *         to execute a program, which drops capabilities unless the user is root.
+ * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit.
+ *         If the user is not root, it may execute a program instead: execve drops capabilities.
  */
 MUST_CHECK bool confine_to_files(void);
 
 /* Closes all descriptors from `first_fd` on; before Linux 5.9, only those below 65536. */
 void confine_close_from(unsigned first_fd);
 
-/* True if a helper process that we start may read targets that are not its descendants, as far as
- * Yama decides: there is no Yama, ptrace_scope is 0, or we have CAP_SYS_PTRACE. With CAP_SYS_PTRACE
- * true even if ptrace_scope is 3, which forbids all reading. */
+/* True if Yama lets a helper process of ours read targets that it has not started: there is no
+ * Yama, ptrace_scope is 0, or we have CAP_SYS_PTRACE. Ignores that ptrace_scope 3 forbids all
+ * reading, even with CAP_SYS_PTRACE. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

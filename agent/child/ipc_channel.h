@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Most bytes in `out`. They include sent bytes, which are removed as soon as they take up half
-     * of `out`. So there is always room for 4 MiB of unsent bytes. */
+    /* Most bytes in `out`, including sent bytes. Sent bytes are removed when they fill half of
+     * `out`, so there is always room for 4 MiB of unsent bytes. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 
@@ -33,8 +33,8 @@ struct ipc_channel {
 enum ipc_channel_rc {
     IPC_CHANNEL_OK,
     IPC_CHANNEL_CLOSED, /* the other side has closed the socket or ended, or the socket failed */
-    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or a message is too long. The channel is of
-                           no more use: call ipc_channel_finish */
+    IPC_CHANNEL_BROKEN  /* out of memory, `out` is full, or a message is too long. Do not use the
+                           channel any more: call ipc_channel_finish */
 };
 
 /* Takes over `fd`, a connected stream socket, and makes it non-blocking. */
@@ -67,7 +67,7 @@ bool ipc_channel_has_unsent(const struct ipc_channel *channel);
  * If `each` returns false, this function returns IPC_CHANNEL_OK at once. That message is removed;
  * later ones stay in `in`. To get them, call this function again without waiting for the socket.
  *
- * Gives: IPC_CHANNEL_CLOSED only after `each` was called for all messages that arrived before.
+ * Gives: IPC_CHANNEL_CLOSED only after `each` has got all complete messages that had arrived.
  * Lends: `bytes`, not aligned, until `each` returns. `each` must not finish the channel.
  */
 MUST_CHECK enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,

@@ -9,16 +9,16 @@
 
 #include "base/buf.h"
 
-/* Who may read a file that is written. */
+/* Mode of a new file. A pipe or a device keeps its own. */
 enum output_readers {
     OUTPUT_USUAL, /* mode 0666 without the bits of the umask */
     OUTPUT_OURS   /* mode 0600: only our user; the file describes processes of other users */
 };
 
 /*
- * Writes `bytes` to `path`; to the standard output if `path` is NULL or "-". Opens a pipe or a
- * device and writes to it. Otherwise writes a new file, which replaces the file or symbolic link of
- * that name only when all bytes are written.
+ * Writes `bytes` to `path`; to the standard output if `path` is NULL or "-". If `path` is a pipe or
+ * a device, writes to it. Otherwise writes a temporary file and renames it to `path`. This replaces
+ * a file or symbolic link of that name.
  *
  * Errors: false; `err` says why. A file that was at `path` before is unchanged.
  */
@@ -47,8 +47,8 @@ bool output_drain(void *output, struct buf *bytes);
 
 /*
  * Ends the output. With `whole`, renames the temporary file to `path`. Without `whole`, removes the
- * temporary file; what the standard output, a pipe or a device has taken stays there. Makes no file
- * if output_add was never called.
+ * temporary file; bytes that went to the standard output, a pipe or a device stay there. Makes no
+ * file if output_add was never called.
  *
  * Errors: false: this call or an earlier output_add failed, whatever `whole` is; `err` says why. A
  *         file that was at `path` before is unchanged.

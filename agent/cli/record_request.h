@@ -14,16 +14,16 @@
  */
 enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
-/* Placeholder in `output`: record replaces it with the id of each process. */
+/* Placeholder in `output`: record replaces the first one with the pid of each process. */
 #define RECORD_EACH "%p"
 
-/* What the user asks for. All strings point into argv; the struct owns nothing. */
+/* What the user asks for. Strings point into argv or are the caller's; the struct owns nothing. */
 struct record_request {
     /* Which processes to sample. record_request_read sets its fields pid, children, target and
      * command. The caller sets its fields `profile` and `reader` later. */
     struct target_selection selection;
-    /* Longest time to record; --duration 0 is an error. Default: 10 s, but with a COMMAND 0, which
-     * means no limit. The recording ends earlier if the processes have ended. */
+    /* Longest time to record. 0: no limit, the default with a COMMAND; else the default is 10 s.
+     * --duration 0 is an error. The recording ends earlier if the processes have ended. */
     uint64_t duration_ns;
     double rate_hz;          /* samples of each process per second, 0.1 to 10000 */
     const char *output;      /* path of the file; "-": the standard output; never NULL */
@@ -36,7 +36,8 @@ struct record_request {
     /* Entries used in `modes`. 0: --mode was not given; the profile then measures the first
      * VALUES_USUAL values of enum service_value. */
     size_t mode_count;
-    struct sample_options options; /* --threads, --native, --gc, --opcodes, --async-aware, --mode */
+    /* --threads, --native, --gc, --opcodes, --async-aware; --mode sets `gil` and `exception`. */
+    struct sample_options options;
     /* --split: label samples by process, by thread or not at all. Always by thread if
      * format->shows_times. */
     enum service_split split;
@@ -47,9 +48,8 @@ struct record_request {
  * Parses argv, whose first word is "record", into *out. Before the call, the caller sets
  * out->output and out->rate_hz to their defaults and all other fields to 0.
  *
- * Gives: true: the request is complete; *status is unchanged. False: *status is the exit status,
- *        and `help` was printed to stdout, because of --help, or an error to stderr. Nothing has to
- *        be freed in either case.
+ * Gives: true: the request is complete; *status is unchanged. False: `help` (on stdout, for --help)
+ *        or an error (on stderr) was printed; *status is the exit status.
  */
 MUST_CHECK bool record_request_read(int argc, char **argv, const char *help,
                                     struct record_request *out, int *status);

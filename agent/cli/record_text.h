@@ -19,13 +19,13 @@ struct record_text {
 };
 
 /*
- * Appends one line of progress, without a newline: elapsed seconds, number of samples and of
- * processes being sampled, number of torn stacks (given up, because they changed while they were
- * read), and the hottest function with its share of the time.
+ * Appends one line of progress, without a newline: elapsed seconds, number of samples, number of
+ * processes being sampled, number of torn stacks (those that no try could read consistently), and
+ * the hottest function with its share of the time.
  *
- * The hottest function comes from the first service in `services` that has samples. It has the most
- * GIL time of its own, without the functions that it calls; or the most wall time, if the service
- * has no GIL time. `services` is the list of the engine; NULL if it is empty.
+ * The hottest function is that of the first service in `services` that has samples: the function
+ * with the most GIL time, without its callees. Without GIL time in the service, wall time is used.
+ * `services` is the list of the engine; NULL if it is empty.
  */
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
@@ -38,8 +38,8 @@ void record_text_progress(const struct record_text *text, const struct service *
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /*
- * Appends one line about the samples that did not fit into `timeline`; the profile has them,
- * without a time. Appends nothing if all fitted. `path` is the profile's file, for the text only.
+ * Appends one line that counts the samples without room in `timeline`; the profile has no times
+ * for them. Appends nothing if there are none. `path`: the profile's file, for the text only.
  */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 

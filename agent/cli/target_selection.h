@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * target_selection.h - selects the processes to sample: those that the user names with --pid or
- * --target, or those of a COMMAND that pystrobe starts. Finds out the name of their service, under
- * which their profile is kept, and when the processes have ended.
+ * --target, or those of a COMMAND that pystrobe starts. Also finds the name of the service that
+ * their profile belongs to, and tells when the processes have ended.
  *
  * Shape:   The caller sets the first group of fields, then calls target_selection_fits,
  *          target_selection_begin and, if there is a COMMAND, command_start. The engine calls
@@ -18,10 +18,10 @@
 #include "agent/exec/command.h"
 #include "agent/sampling/engine.h"
 
-/* How many likely descendants a message names at most. Further ones are sampled, but not named. */
+/* Most processes that a message names. Further ones are left out of the message, or counted. */
 enum { LIKELY_MAX = 8 };
 
-/* An orphan in the process group of `pid` or of a descendant: most likely a descendant, too. */
+/* An orphan that is likely a descendant (DESCENT_LIKELY), and is sampled with --children. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
@@ -33,11 +33,11 @@ struct target_selection {
      * are 0 or NULL. All pointers are borrowed until target_selection_finish. */
     pid_t pid;                  /* --pid: sample this process */
     bool children;              /* --children: sample all descendants of `pid`, too */
-    const char *target;         /* --target: exact name of a service, or its script [DIR/]NAME.py */
+    const char *target;         /* --target: name of a service, or path of a script [DIR/]NAME.py */
     char **command;             /* COMMAND and its arguments, NULL after the last */
     struct proc_reader *reader; /* reads /proc with a time limit; NULL: read without one */
-    /* How to sample; target_selection_begin sets profile.service. Contains no pointers, so copies
-     * stay valid. */
+    /* How to sample. target_selection_begin sets profile.service and, with --pid, all that
+     * naming_apply sets. Holds no pointers, so a copy stays valid. */
     struct target_profile profile;
 
     /* The running `command`. The caller sets this field with command_start, between
@@ -51,8 +51,8 @@ struct target_selection {
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, to notice a reused pid: clock ticks after
                              boot; 0: not known */
-    /* CLOCK_MONOTONIC: when target_selection_is_over last found that a process is being sampled;
-     * `start_ns` of its first call, if no call has found that; 0: it was not called yet. */
+    /* CLOCK_MONOTONIC: last call of target_selection_is_over at which a process was being sampled;
+     * before that, `start_ns` of the first call; 0: no call yet, or there is a COMMAND. */
     uint64_t last_sample_ns;
 };
 
@@ -66,10 +66,11 @@ MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
  * target_selection_finish in both cases. */
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
-/* Tells whether to sample process `pid`: with `command`, all that descend from us except our helper
- * processes; with `target`, those of that service that do not set PYSTROBE_DISABLE; with `pid`,
- * that process and, with `children`, its descendants. Copies `profile` to *out in all cases. Meant
- * for engine_settings.choose. Cost: a process added to `likely` takes a command_line_read. */
+/* Tells whether to sample process `pid`, whose stat file is *stat. With `command`: if it descends
+ * from us and is no helper process. With `target`: if its service has that name, and it does not
+ * set PYSTROBE_DISABLE. With selection->pid: if it is that process or, with `children`, descends
+ * from it. Copies `profile` to *out in all cases. Meant for engine_settings.choose.
+ * Cost: a command_line_read for a process that is added to `likely`. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);
 

@@ -22,24 +22,24 @@
  */
 MUST_CHECK bool examine_permissions(struct findings *out);
 
-/* Checks whether we may read process `pid`, opens it as the sampler does, and takes a sample. Tries
- * again for about 2 s if the process changes while it is read, or if its Python is starting. */
+/* Checks whether we may read process `pid`, opens it as the sampler does, and takes a sample. If
+ * the sample fails because the process changes or its Python starts, repeats it for about 2 s. */
 void examine_process(struct findings *out, pid_t pid);
 
 /*
  * Checks what the settings name. Makes no directory and no socket.
  * - Directories of the spool and of exporters: writes a file into each and removes it. Reports the
- *   free space; that of the spool must reach spool_min_free. Searches the tree below, and reports
- *   the first entry that has another owner than the directory, or that we cannot use. If the
- *   directory is missing, writes to the nearest existing one above it, and searches nothing.
+ *   free space; the spool needs at least spool_min_free. Reports the first file or directory below
+ *   that has another owner than the directory, or that we cannot use. If the directory is missing,
+ *   writes to the nearest existing one above it, and does not look below.
  * - `control` and `listen`: whether the Unix socket could be made, or this host has the address.
  */
 void examine_places(struct findings *out, const struct conf *conf);
 
-/* Sends a profile without samples to each exporter that has a URL, as the agent would; the server
- * does not keep such a profile. Waits for each answer up to the timeout of the exporter, and
- * compares our clock with the server's. If the exporter does not keep the limits of a Pyroscope,
- * sends a second request to find out whether the server is a Pyroscope. */
+/* Sends a profile without samples to the server of each exporter; the server does not keep it.
+ * Waits for each answer up to the exporter's timeout, and compares our clock with the server's. If
+ * the server takes the profile, and the exporter is neither of type pyroscope nor limited
+ * (exporter_is_limited), a second request finds out whether the server is a Pyroscope. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, over its control socket, whether each exporter

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_log.h - logs how an exporter and the spool are doing. At most one line per minute of each
- * of these kinds is logged: an exporter's failures, refusals, drops, rejected samples and notes;
- * the spool's failures, drops of the oldest profiles, and bad files. Other lines have no limit.
+ * export_log.h - logs the state of an exporter and of the spool. Lines of these kinds are logged at
+ * most once a minute each: failures, refusals, drops, rejected profiles and notes of an exporter;
+ * failures, drops of the oldest profiles, and bad files of the spool. Other lines have no limit.
  *
  * Shape:   export_log_init. After each push (a try to send a batch): export_rates_update,
  *          export_log_result, export_log_behind. spool_log_init. After disk use: spool_log_tell.
@@ -28,19 +28,19 @@ struct export_log {
     const struct delivery_world *world; /* borrowed: the log */
     bool failure_logged;                /* the log says that the exporter fails */
     bool behind_logged;                 /* the log says that the exporter falls behind */
-    uint64_t failed_tries;              /* failed pushes since the last success */
+    uint64_t failed_tries;              /* failed pushes since the last success, not refused ones */
     uint64_t dropped_logged;            /* value of the counter of dropped profiles last logged */
     uint64_t rejected_logged;           /* value of delivery_stats.rejected last logged */
     char logged_note[ERR_TEXT_MAX];     /* the last note of the server that was logged; "": none */
-    /* Times of the last line of each kind, by the caller's clock; 0: none yet. refusal_ns: profiles
-     * were refused; reject_ns: the server left samples out of profiles that it took. */
+    /* Times of the last line of each kind, by the caller's clock; 0: none yet. refusal_ns: the
+     * server refused profiles; reject_ns: it took a request, but rejected profiles in it. */
     uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns;
 };
 
 /* How many profiles are queued and sent per second. A period lasts at least 60 s. */
 struct export_rates {
     uint64_t since_ns;  /* start of the current period; 0: none has begun */
-    uint64_t put, sent; /* the counters at since_ns */
+    uint64_t put, sent; /* arguments of export_rates_update at since_ns */
     double in_rate;     /* profiles queued per second in the last complete period */
     double out_rate;    /* profiles sent or refused for good, per second in the same period */
     bool known;         /* a period is complete, so the rates are valid */
@@ -63,9 +63,9 @@ void export_log_init(struct export_log *log, const char *name, const struct deli
 
 /*
  * Logs what is new after a push: the exporter begins to fail, still fails, or works again; profiles
- * were refused or dropped; the server left out samples; the server sent a note that differs from
- * the last one. `stats` are the exporter's counters after the push. `now_ns` is the time now, by a
- * clock that never goes back.
+ * were refused or dropped; the server took a request, but rejected profiles in it; the server sent
+ * a note that differs from the last one. `stats`: the exporter's counters after the push.
+ * `now_ns`: the time now, by a clock that never goes back.
  */
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
@@ -79,7 +79,7 @@ void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MA
 void export_log_behind(struct export_log *log, const struct delivery_stats *stats);
 
 /* Updates the rates from two counters: profiles queued so far (`put`), and those sent or refused
- * for good (`sent`). To be called after each push, with *rates all 0 before the first call. True if
+ * for good (`sent`). Call it after each push; before the first call *rates is all 0. Gives true if
  * a period has just ended, so that the rates have new values. */
 bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent);
 

@@ -7,7 +7,7 @@
  *          spool_writer). The owner's thread is the one that calls the functions of delivery.h.
  * Lock:    `lock` of struct delivery is the only one. It guards the fields below the comments
  *          "Guarded by the lock". A thread releases it before it waits for a disk or a server, and
- *          before it logs. Only delivery_stop logs under the lock: what was lost.
+ *          before it logs. Only delivery_stop holds it while it logs lost profiles.
  */
 #ifndef AGENT_DELIVERY_INTERNAL_H
 #define AGENT_DELIVERY_INTERNAL_H
@@ -28,10 +28,10 @@ struct spool_file {
 /* A delivery goes through these modes in this order. */
 enum delivery_mode {
     DELIVERY_RUNNING,
-    DELIVERY_STOPPING,  /* each worker tries to send what is queued, then its thread ends */
+    DELIVERY_STOPPING,  /* each worker tries to send its queue, then its thread ends */
     DELIVERY_CANCELLED, /* sends under way are cancelled, none is started; workers' threads end */
-    DELIVERY_CLOSED     /* all workers have ended, or the time for that is over; the spool's thread
-                           ends as soon as it has nothing left to do */
+    DELIVERY_CLOSED     /* all workers have ended, or had no more time; the spool's thread ends as
+                           soon as it has nothing left to do */
 };
 
 /* A batch that is being sent. */
@@ -63,8 +63,8 @@ struct export_worker {
      * it with delivery_init_cond; export_worker_free destroys it, and accepts one that is all 0. */
     pthread_cond_t changed;
     bool ended; /* the thread has ended */
-    /* The fields from `queued` to `oldest_ns`, in_rate and out_rate stay 0 here:
-     * export_worker_stats sets them in the copy that it makes. */
+    /* Counters. The fields from `queued` to `oldest_ns`, in_rate and out_rate stay 0 here;
+     * export_worker_stats sets them in its copy. */
     struct delivery_stats stats;
     uint64_t put;              /* profiles queued so far */
     struct export_rates rates; /* profiles queued, and sent or refused for good, per second */
@@ -80,8 +80,8 @@ struct gathering {
 
 /* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* owned by the worker's queue until entry->dropped is set, then
-                                     by this struct */
+    struct export_entry *entry;   /* owned by this struct if entry->dropped is set, else by the
+                                     worker's queue */
     struct export_worker *worker; /* borrowed */
 };
 
@@ -92,8 +92,8 @@ struct spool_writer {
     bool started; /* `thread` was started */
 
     /* After spool_writer_start, only the spool's thread sets these. Workers read `spool` without
-     * the lock, but only for entries that have a file. No such entry exists before `spool` is set,
-     * and `spool` is set once. */
+     * the lock, which is safe: they read it for entries that have a file, and such entries exist
+     * only after `spool` is set, once. */
     struct spool *spool;   /* owned; NULL: not opened yet */
     uint64_t next_open_ns; /* by delivery_now: when to try again to open the spool */
     struct spool_log log;  /* what the log already says of the spool */
@@ -105,7 +105,7 @@ struct spool_writer {
     struct spool_pending *pending; /* owned: the oldest first */
     size_t pending_count, pending_capacity;
     struct spool_file *removals;       /* owned: a list of files to remove from disk */
-    uint64_t next_number;              /* of the next file; only the spool's thread uses it */
+    uint64_t next_number;              /* of the next file; not guarded: for the spool's thread */
     struct delivery_spool_stats stats; /* counters; delivery_spool_stats sets stats.pending */
 };
 
@@ -116,7 +116,7 @@ struct delivery {
     size_t count;                                          /* number of workers */
     struct gathering gatherings[DELIVERY_EXPORTERS_MAX];
     size_t gathering_count;
-    uint64_t interval;           /* id: its start, UTC in ns; at least the previous id + 1 */
+    uint64_t interval;           /* id of this interval: max(start in UTC ns, previous id + 1) */
     bool stop_called;            /* delivery_stop was called: delivery_put drops profiles */
     struct spool_writer *writer; /* owned; NULL: there is no spool */
 
@@ -127,7 +127,7 @@ struct delivery {
     enum delivery_mode mode;
     uint64_t next_order; /* export_entry.order of the next entry */
     unsigned threads;    /* number of threads that run */
-    bool abandoned;      /* the owner waits no longer: the last thread to end calls `destroy` */
+    bool abandoned;      /* delivery_free left threads running: the last to end calls `destroy` */
     void (*destroy)(struct delivery *delivery); /* frees everything; set by delivery_new */
 };
 
@@ -203,20 +203,20 @@ void export_worker_add(struct export_worker *worker, struct export_entry *entry)
 /* Sets all of *out: the counters, and what the queue holds now. The caller holds the lock. */
 void export_worker_stats(struct export_worker *worker, struct delivery_stats *out);
 
-/* Frees the worker with its queue, and closes its exporter. No thread may run any more. To be
- * called before spool_writer_free. */
+/* Frees the worker with its queue, and closes its exporter. No thread may run any more. Call it
+ * before spool_writer_free. */
 void export_worker_free(struct export_worker *worker);
 
 /* spool_writer.c */
 
 /*
  * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
- * thread tries again later. The caller then initialises `changed` with delivery_init_cond, and
- * `log`. spool_writer_free destroys `changed`, and accepts one that is all 0.
+ * thread tries again later. The caller then initialises `changed` (delivery_init_cond) and `log`
+ * (spool_log_init). spool_writer_free destroys `changed`, and accepts one that is all 0.
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: another agent owns the spool and settings->held is false: `err` says so. Or out of
- *         memory: `err` is unchanged, so the caller sets its text before the call.
+ * Errors: false: another agent owns the spool, and settings->held is false; `err` says so. False,
+ *         too, if out of memory; `err` is unchanged then, so the caller sets it before the call.
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);

@@ -3,16 +3,16 @@
  * otel.h - takes settings of exporters of type otlp from OpenTelemetry's environment variables,
  * OTEL_..., where the ini file does not set them.
  *
- * The variables are meant for the SDK of an application, so a bad value is no error here: the first
- * one of each kind causes a warning, and the default is used.
+ * The variables are meant for the SDK of an application, so a bad value is no error here: the
+ * default is used, and each kind of bad value causes one warning.
  *
  * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
  * Threads: one.
  * Source:  the specification's "OpenTelemetry Protocol Exporter" and "Environment Variable
  *          Specification". The specification has variables for each signal, such as
  *          OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, but none for profiles yet. This code reads
- *          OTEL_EXPORTER_OTLP_PROFILES_..., by analogy, and where such a variable is not set, the
- *          general OTEL_EXPORTER_OTLP_... .
+ *          OTEL_EXPORTER_OTLP_PROFILES_... by analogy. If that variable is not set or is empty, it
+ *          reads the general OTEL_EXPORTER_OTLP_... .
  */
 #ifndef AGENT_DELIVERY_OTEL_H
 #define AGENT_DELIVERY_OTEL_H
@@ -31,8 +31,8 @@ struct otel {
     struct exporter_secret_header *headers;
     size_t header_count;
     /* The pairs of OTEL_RESOURCE_ATTRIBUTES, in the arena; the first otel_fill reads them. The
-     * caller adds them to each OTLP profile, but leaves out those whose name the profile has
-     * already. It always has service.name. */
+     * caller adds them to each OTLP profile, except those whose name the profile already has, such
+     * as service.name. */
     struct label *attributes;
     size_t attribute_count;
 };
@@ -55,7 +55,7 @@ void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)
                unsigned *warned);
 
 /*
- * Sets each field of `settings`, whose type is otlp, that has no value yet from its variable. Three
+ * Sets each field of `settings` (of type otlp) from its variable, if it has no value yet. Three
  * fields have a further condition:
  * - the protocol is set only if the URL comes from a variable, too;
  * - the client's key is set only if the client's certificate comes from a variable, too;

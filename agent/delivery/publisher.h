@@ -23,8 +23,8 @@ struct publisher {
     struct label *attributes; /* owned array: `labels`, then otel.attributes; texts are borrowed */
     struct publisher_otlp *otlp; /* owned, not NULL when open: OTLP requests of the interval */
     struct buf bytes;            /* owned: the profile that is being encoded */
-    /* Profiles encoded so far. A profile that several exporters take counts once. An OTLP request
-     * counts as one profile, but only if publisher_interval_end queues it. */
+    /* Profiles encoded so far, each counted once, however many exporters take it. An OTLP request
+     * counts as one profile; a request that is full before the interval ends is not counted. */
     uint64_t profiles;
     bool warned; /* logged already that a profile has more labels than a Pyroscope server takes */
 };
@@ -44,12 +44,13 @@ enum publisher_flag {
  * or publisher_close, and copies the rest. `flags` are bits of enum publisher_flag.
  *
  * Gives:  EXPORTER_OK: *publisher, which the caller ends with publisher_close.
- * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work. EXPORTER_RETRY: an
- *         environment variable that a secret needs is missing; with PUBLISHER_STRICT, a file or
- *         directory is missing; without PUBLISHER_WAIT_FOR_SPOOL, another agent uses the spool; or
- *         no memory for the spool or a secret. EXPORTER_NOMEM: no memory otherwise, no thread could
- *         be started, or there are more than DELIVERY_EXPORTERS_MAX exporters. `err` gives the
- *         reason and, if one exporter is the cause, its name. Nothing has to be closed then.
+ * Errors: EXPORTER_BAD_CONFIG: the settings of an exporter cannot work.
+ *         EXPORTER_RETRY: an environment variable that a secret needs is missing; a file or
+ *         directory is missing (with PUBLISHER_STRICT); another agent uses the spool (without
+ *         PUBLISHER_WAIT_FOR_SPOOL); or there is no memory for the spool or a secret.
+ *         EXPORTER_NOMEM: out of memory otherwise, a thread could not be started, or there are more
+ *         than DELIVERY_EXPORTERS_MAX exporters. `err` gives the reason and, if one exporter is the
+ *         cause, its name. After an error nothing has to be closed.
  */
 MUST_CHECK enum exporter_rc publisher_open(struct publisher *publisher, const struct conf *conf,
                                            unsigned flags, struct err *err);
@@ -65,8 +66,8 @@ MUST_CHECK bool publisher_reload(struct publisher *publisher, const struct conf 
                                  struct err *err);
 
 /*
- * Finds the settings of the exporters to open: those of `conf` or, if it has none, those of one
- * otlp exporter if the environment asks for it (otel_makes_exporter).
+ * Finds the settings of the exporters to open: all exporters of `conf`. If `conf` has none and
+ * otel_makes_exporter is true, one exporter of type otlp.
  *
  * Gives: the number of entries in *out; may be 0.
  * Lends: *out: static, or a part of `conf` until `conf` is freed.
@@ -101,22 +102,22 @@ void publisher_interval_end(struct publisher *publisher);
 /*
  * Ends the interval, and tries until `deadline_ns` (CLOCK_MONOTONIC) to send the queued profiles.
  * After that, unsent profiles stay in the spool; any that are only in memory are lost (logged).
- * Returns at most 200 ms after the deadline, or after the call if the deadline was over before it.
+ * Returns at most 200 ms after the deadline, or 200 ms after the call if the deadline has passed.
  * From then until publisher_close, only the counters of publisher->delivery may be used.
  */
 void publisher_stop(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
- * Calls publisher_stop, unless the caller has done so, and frees the publisher.
+ * Stops the publisher as publisher_stop does, if it is not stopped yet, and frees it.
  *
- * Gives: false if the thread of an exporter still hangs. Do not call exporter_global_finish then;
- *        exit the process.
+ * Gives: false if a thread of an exporter or of the spool still hangs. The caller then must not
+ *        call exporter_global_finish, and should end the process.
  */
 bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
- * Appends the profile of a service to `out`, as pprof compressed with gzip, with the values of all
- * types, from the start of the interval to `now_ns` (CLOCK_MONOTONIC). `labels` become comments of
+ * Appends the profile of a service to `out`, as pprof compressed with gzip, with all value types,
+ * from the start of the interval to `now_ns` (CLOCK_MONOTONIC). `labels` become comments of
  * the profile, as far as PPROF_COMMENTS_MAX allows; may be NULL if `label_count` is 0. `shown` is
  * the type of the value that viewers show first, such as "cpu".
  *

@@ -20,8 +20,8 @@ enum { PUSH_BOUNDS = 10, PUSH_BUCKETS = PUSH_BOUNDS + 1 };
 enum push_outcome {
     PUSH_OK,      /* the server took the batch */
     PUSH_RETRY,   /* failed; will be tried again, unless the batch gets too old */
-    PUSH_REFUSED, /* refused for good; the batch is then sent in two halves, unless the answer says
-                     which profiles failed */
+    PUSH_REFUSED, /* refused for good. Unless the answer says which profiles failed, the two halves
+                     of a batch of several profiles are sent instead */
     PUSH_DENIED,  /* our secret is missing or wrong (401, 403, 407), or the answer shows that the
                      server is not of the exporter's type; tried again as with PUSH_RETRY */
     PUSH_OUTCOMES
@@ -30,7 +30,7 @@ enum push_outcome {
 enum {
     PUSH_CODES = 24,     /* entries: the first 23 different codes, and PUSH_CODE_OTHER */
     PUSH_CODE_NONE = 0,  /* there was no answer, or the exporter has no server */
-    PUSH_CODE_OTHER = -1 /* `code` of the entry for all others */
+    PUSH_CODE_OTHER = -1 /* `code` of the entry that counts all other statuses */
 };
 
 /* Counts the pushes that had one status. */

@@ -16,7 +16,7 @@
  * describes the content.
  *
  * If a batch could not be sent as a whole, parts of it are written as batches of their own, named
- * NUMBER+WHOLE-EXPORTER.batch: NUMBER is the part's own, WHOLE that of the file with the whole
+ * NUMBER+WHOLE-EXPORTER.batch. NUMBER is the number of the part, WHOLE the number of the whole
  * batch. A crash may leave both the whole batch and its parts; spool_list then removes the parts.
  *
  * The directory also contains:
@@ -24,8 +24,8 @@
  *   spool.lock  the lock file: locked by the agent that owns the spool; contains the pid of this
  *               agent, for error messages
  *
- *   lock/       an empty directory. Older versions of pystrobe (spool_v1.h) lock a file of this
- *               name; because this is a directory, they refuse to use the spool
+ *   lock/       an empty directory, which keeps older versions of pystrobe (spool_v1.h) out: they
+ *               lock a file of this name, and fail because it is a directory
  *
  *   bad/        the newest SPOOL_BAD_MAX files that cannot be sent: no regular file, damaged
  *               content, or written by a newer version of pystrobe
@@ -80,14 +80,14 @@ struct spool_item {
 struct spool_list {
     struct spool_item *items; /* owned */
     size_t count, capacity;
-    size_t bad; /* entries with the name of a batch that are no regular file, or are longer than any
-                   batch; spool_list has moved them to bad/ if the spool is our own */
+    size_t bad; /* entries that have the name of a batch, but are no regular file or are too long;
+                   if the spool is our own, spool_list has moved them to bad/ */
 };
 
 /* A batch that spool_take has read. */
 struct spool_held {
-    int fd;              /* owned: the open file, locked if spool_take had `lock`; -1: the batch
-                            comes from memory, not from spool_take */
+    int fd;              /* owned: the open file, locked if spool_take was called with `lock`; -1:
+                            no file, because the batch was in memory */
     struct batch *batch; /* owned: one reference */
 };
 
@@ -103,7 +103,7 @@ struct spool; /* private */
  * removed while an agent owns the spool.
  *
  * Gives:  *out; untouched on failure.
- * Errors: SPOOL_LOCKED (only with `own`), SPOOL_FAILED, SPOOL_NOMEM; `err` gives the reason.
+ * Errors: SPOOL_LOCKED (only with `own`) and SPOOL_FAILED: `err` gives the reason. SPOOL_NOMEM.
  */
 MUST_CHECK enum spool_rc spool_open(const char *path, bool own, struct spool **out,
                                     struct err *err);
@@ -119,10 +119,10 @@ void spool_unlock(struct spool *spool);
 int spool_directory(const struct spool *spool);
 
 /*
- * Lists up to SPOOL_LIST_MAX batches, without reading the files. If there are more, it is arbitrary
- * which are listed, and nothing tells that some are missing. Does not list a part of a batch that
- * is listed as a whole. If the spool is our own, also removes such parts and the unfinished files
- * that a crash has left, and moves the entries that out->bad counts to bad/.
+ * Lists up to SPOOL_LIST_MAX batches, without reading the files. If there are more, it lists an
+ * arbitrary selection, and does not report that. Does not list a part of a batch that is listed as
+ * a whole. If the spool is our own, also removes such parts and the unfinished files that a crash
+ * has left, and moves the entries that out->bad counts to bad/.
  *
  * Gives:  *out, which the caller ends with spool_list_finish; untouched on failure.
  * Errors: SPOOL_FAILED, SPOOL_NOMEM.
@@ -142,7 +142,7 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
  * Call it only if the spool is our own; that is not checked.
  *
  * Gives:  *out_size, the length of the file in bytes, rounded up to 4096.
- * Errors: SPOOL_FAILED. A file that had this name before is unchanged, or is removed.
+ * Errors: SPOOL_FAILED. A file that had this name before may be removed, but is never changed.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,
@@ -185,7 +185,7 @@ void spool_file_name(const struct spool_name *name, char out[SPOOL_FILE_NAME_SIZ
 /* Parses a file name. False if it is not the name of a batch; *out is untouched then. */
 bool spool_file_name_read(const char *text, struct spool_name *out);
 
-/* The text of an outcome. Static, never NULL. */
+/* The text of an outcome, for errors without a text in `err`. Static, never NULL. */
 const char *spool_rc_text(enum spool_rc rc);
 
 #endif

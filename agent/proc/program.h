@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - checks, before data that was read from a process is shown, that its pid still names
- * the same process, and that the process has not executed another program meanwhile.
+ * program.h - checks that a pid still names the same process, and that the process has not executed
+ * another program. Used before data that was read from a process is shown.
  *
- * The new program may run as another user. Its data must not be shown to a user who may read only
- * the old program.
+ * A new program may run as another user. Its data must not be shown to a user who may read only the
+ * old program.
  *
- * Shape:   program_hold before the process is read; program_look after the last read of it, and
- *          before anything that was read is shown; program_release.
+ * Shape:   program_hold before the first read of the process; program_look after the last read, but
+ *          before the data is shown; program_release.
  * Threads: all functions may be called from any thread.
  * Trust:   start time and mark come from the kernel, not from the process. After an exec, the mark
  *          changes before the new program's memory can be read, with the exceptions that
@@ -24,7 +24,7 @@ struct program {
     uint64_t mark;     /* changes with each exec: see proc_exec_mark in base/proc_stat.h */
 };
 
-/* A program that program_hold has noted. A caller may fill it in itself, with pidfd -1. */
+/* Result of program_hold. Without program_hold, the caller sets `program`, and pidfd to -1. */
 struct held_program {
     struct program program; /* all 0: program_hold found no process */
     int pidfd;              /* owned; -1: none */
@@ -51,7 +51,7 @@ void program_hold(pid_t pid, struct held_program *out);
 MUST_CHECK enum program_state program_look(const struct held_program *held);
 
 /* Static text for users, such as "has ended", to put after "process PID". Not for PROGRAM_SAME,
- * for which it is the same as for PROGRAM_GONE. */
+ * whose text would be "has ended", too. */
 const char *program_state_text(enum program_state state);
 
 /* Closes the pidfd. May be called twice. */

@@ -13,9 +13,10 @@
  * JSON object around these members.
  *
  * The caller sets all fields of `view` except stacks and made_by. This function sets made_by to a
- * static string, and leaves stacks NULL. If it cannot make the stacks, both stay unchanged.
+ * static string. On return stacks is NULL, or as before the call.
  *
- * Errors: PPROF_NOMEM; PPROF_FULL: `out` would exceed its maximum. `out` may then hold a part.
+ * Errors: PPROF_NOMEM; PPROF_FULL: the flame graph exceeds the maximum of `out`. If only the labels
+ *         do, gives PPROF_OK, but buf_failed(out) is true. `out` may then hold a part.
  */
 MUST_CHECK enum pprof_rc flame_json(struct format_view *view, size_t nodes_max, struct buf *out);
 

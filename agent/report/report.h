@@ -33,8 +33,8 @@ struct report {
 void report_table(const struct report *report, struct buf *out);
 
 /*
- * Appends a table of the functions whose own value changed most. `profile` has two values, both of
- * `type`: value 0 (after the change) and value 1 (before it).
+ * Appends a table of up to `top_max` functions, the largest change of the own value first.
+ * `profile` has two values of type *type: value 0 after the change, value 1 before it.
  *
  * Errors: PPROF_NOMEM: no memory for the calculation. PPROF_FULL: `out` has reached its maximum, or
  *         could not grow for lack of memory.
@@ -45,8 +45,8 @@ MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struc
 /* Appends one JSON object and a newline. Failure: buf_failed(out). */
 void report_json(const struct report *report, struct buf *out);
 
-/* Appends a text of a profile as the table does. Cuts a text of more than 34 characters to 33 and
- * "…". Writes '?' for control and bidirectional control characters, and invalid UTF-8 bytes. */
+/* Appends a name as report_table shows it. Cuts a name of more than 34 code points to 33 and "…".
+ * Writes '?' for each control or bidirectional control character, and each invalid UTF-8 byte. */
 void report_text(const char *text, struct buf *out);
 
 #endif

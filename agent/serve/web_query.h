@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
-/* Sizes of the arrays below: bytes with the final 0 byte; WEB_ARGV_MAX: with the final NULL. */
+/* Sizes of the arrays below, in bytes with the final 0 byte; of argv, with the final NULL. */
 enum { WEB_TYPE_SIZE = 64, WEB_LABEL_SIZE = 320, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 13 };
 
 /* Profiles that start at `from_ms` or later, and before `to_ms`: UTC, milliseconds since 1970. */
@@ -22,13 +22,13 @@ struct web_query {
     char service[STORE_SERVICE_SIZE]; /* its folder in the store */
     char type[WEB_TYPE_SIZE];         /* value type, such as "cpu"; "": not given */
     struct web_range range;
-    struct web_range before;    /* range to compare with, if `compares` */
+    struct web_range before;    /* range to compare with; all 0 unless `compares` */
     char label[WEB_LABEL_SIZE]; /* KEY=TEXT: only samples with this label; "": all */
-    bool compares;              /* before_from or before_to was given */
+    bool compares;              /* before_from and before_to were given */
     int64_t pid;                /* only samples of this process; 0: of all */
 };
 
-/* Parameters of a URL. `get` lends the decoded value of one until the next call; NULL: absent. */
+/* Parameters of a URL. `get` gives a decoded value, lent until its next call; NULL: absent. */
 struct web_words {
     const char *(*get)(const void *ctx, const char *name);
     const void *ctx;
@@ -51,7 +51,7 @@ struct web_command {
 };
 
 /* Makes the command line for the store in directory `store`. `what` is "timeline", "graph" or, only
- * if query->compares, "difference", of "cpu" if no type is given. *out borrows all three. */
+ * if query->compares, "difference", for which type "" means "cpu". *out borrows all arguments. */
 void web_query_command(const char *store, const char *what, const struct web_query *query,
                        struct web_command *out);
 
