@@ -63,10 +63,17 @@ void confine_close_from(unsigned first)
 
 bool confine(pid_t parent, struct err *err)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        !limit_capabilities(reader_capabilities,
-                            sizeof(reader_capabilities) / sizeof(reader_capabilities[0]))) {
-        err_set(err, "capabilities cannot be given up: %s", strerror(errno));
+    const char *failed = NULL;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        failed = "its end cannot be tied to its parent's";
+    else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        failed = "no_new_privs cannot be set";
+    else if (!limit_capabilities(reader_capabilities,
+                                 sizeof(reader_capabilities) / sizeof(reader_capabilities[0])))
+        failed = "capabilities cannot be given up";
+    if (failed) {
+        err_set(err, "%s: %s", failed, strerror(errno));
         return false;
     }
     if (getppid() == parent) /* it may have ended before the signal was asked for */

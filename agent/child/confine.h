@@ -21,8 +21,8 @@
  *
  * `parent` is the pid of the process that started this one.
  *
- * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` has the errno, but
- *         does not tell the step. Some steps may be done then: the caller has to exit.
+ * Errors: false: `parent` has ended already, or the kernel refuses a step; `err` says which. Some
+ *         steps may be done then: the caller has to exit.
  */
 MUST_CHECK bool confine(pid_t parent, struct err *err);
 

@@ -49,9 +49,10 @@ struct request {
     struct spool *spool; /* owned */
 };
 
+/* Without a text it is lack of memory. */
 static int print_spool_error(const struct err *err)
 {
-    (void)fprintf(stderr, "pystrobe: %s\n", err->text);
+    (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : spool_rc_text(SPOOL_NOMEM));
     return EXIT_FAILED;
 }
 

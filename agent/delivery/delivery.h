@@ -66,7 +66,7 @@ struct delivery_spool {
 struct delivery_stats {
     uint64_t sent;            /* taken by the server */
     uint64_t sent_bytes;      /* bytes of `sent` */
-    uint64_t rejected;        /* samples that a server left out of profiles that it took */
+    uint64_t rejected;        /* profiles that a server rejected in requests that it took */
     uint64_t retried;         /* sends of a batch that failed and are repeated */
     uint64_t denied;          /* of `retried`: exporter_answer.denied */
     uint64_t refused;         /* refused for good */

@@ -92,9 +92,9 @@ static void tell_rejected(struct export_log *log, uint64_t now_ns,
         return;
     export_log_say(
         log->world, log->who, DELIVERY_WARNING,
-        "%" PRIu64 " %s left out by the server (so far %" PRIu64 ")",
+        "%" PRIu64 " %s rejected by the server in requests that it took (%" PRIu64 " so far)",
         stats->rejected - log->rejected_logged,
-        text_plural(stats->rejected - log->rejected_logged, "sample was", "samples were"),
+        text_plural(stats->rejected - log->rejected_logged, "profile was", "profiles were"),
         stats->rejected);
     log->rejected_logged = stats->rejected;
 }
