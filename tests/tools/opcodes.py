@@ -13,6 +13,7 @@ the opcode that it is a form of. Runs under 3.6 and later.
 import dis
 import os
 import sys
+import textwrap
 
 FIRST_MINOR, LAST_MINOR = 6, 15
 CACHES_FIRST_MINOR, CACHES_LAST_MINOR = 11, 12
@@ -78,27 +79,28 @@ def opcodes_of_all():
     return versions
 
 
-def in_rows(words, count):
-    return "".join("    %s,\n" % ", ".join(words[i:i + count]) for i in range(0, len(words), count))
-
-
 def table_of(minor, cells):
-    return "    { /* 3.%d */\n%s    },\n" % (minor, in_rows(cells, 16).replace("    ", "        ", 16))
+    """A table in rows of 16; rows of 0 at its end are left to C."""
+    rows = [cells[i:i + 16] for i in range(0, len(cells), 16)]
+    while not any(rows[-1]):
+        rows.pop()
+    lines = ["        %s,\n" % ", ".join("%3d" % cell for cell in row) for row in rows]
+    return "    { /* 3.%d */\n%s    },\n" % (minor, "".join(lines))
 
 
 def source_of(versions):
     names = sorted({name for opcodes in versions.values() for name, _ in opcodes.values()})
     index = {name: i + 1 for i, name in enumerate(names)}
     unknown = (None, UNKNOWN)
-    text = HEAD + "const char *const opcode_names[] = {\n    NULL,\n"
-    text += in_rows(['"%s"' % name for name in names], 3) + "};\n\n"
+    quoted = "NULL, " + " ".join('"%s",' % name for name in names)
+    text = HEAD + "const char *const opcode_names[] = {\n"
+    text += textwrap.fill(quoted, 120, initial_indent="    ", subsequent_indent="    ") + "\n};\n\n"
     text += "const uint16_t opcode_indexes[OPCODES_LAST_MINOR - OPCODES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
     for minor in range(FIRST_MINOR, LAST_MINOR + 1):
-        text += table_of(minor, ["%3d" % index.get(versions[minor].get(opcode, unknown)[0], 0)
-                                 for opcode in range(256)])
+        text += table_of(minor, [index.get(versions[minor].get(opcode, unknown)[0], 0) for opcode in range(256)])
     text += "};\n\nconst uint8_t opcode_cache_counts[CACHES_LAST_MINOR - CACHES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
     for minor in range(CACHES_FIRST_MINOR, CACHES_LAST_MINOR + 1):
-        text += table_of(minor, ["%3d" % versions[minor].get(opcode, unknown)[1] for opcode in range(256)])
+        text += table_of(minor, [versions[minor].get(opcode, unknown)[1] for opcode in range(256)])
     return text + "};\n"
 
 
