@@ -177,9 +177,6 @@ void conf_print(const struct conf *conf, struct buf *out);
 /* Appends the sample ini file: every section and key with help, range and default. */
 void conf_print_sample(struct buf *out);
 
-/* Appends the reference of all sections and keys in mdoc, for pystrobe.ini(5). */
-void conf_print_mdoc(struct buf *out);
-
 /* Gives the value of ${NAME}. NULL or "": none; the template's default is taken. */
 typedef const char *conf_lookup(void *ctx, const char *name);
 

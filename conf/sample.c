@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample.c - the table of options as a sample ini file, and as a reference in mdoc.
- *
- * In the sample "#" starts prose and ";" a setting that is commented out: to set it, take the
- * ";" away.
+ * sample.c - the table of options as a sample ini file: "#" starts prose and ";" a setting that is
+ * commented out; to set it, take the ";" away.
  */
 #include <string.h>
 
@@ -91,67 +89,5 @@ void conf_print_sample(struct buf *out)
     for (unsigned i = 0; i < EXPORTER_TYPES; i++) {
         buf_add_str(out, i ? "\n" : "");
         add_section(CONF_EXPORTER, &exporter_types[i], out);
-    }
-}
-
-/* Appends sentences, each on a line of its own as mdoc wants it. */
-static void add_sentences(const char *text, struct buf *out)
-{
-    const char *end;
-
-    for (; (end = strstr(text, ". ")); text = end + 2) {
-        buf_add(out, text, (size_t)(end + 1 - text));
-        buf_add_str(out, "\n");
-    }
-    buf_add_fmt(out, "%s\n", text);
-}
-
-static void add_types(const struct conf_option *option, struct buf *out)
-{
-    const char *separator = "Only for type";
-
-    if (option->used_by == CONF_ALL)
-        return;
-    for (unsigned i = 0; i < EXPORTER_TYPES; i++)
-        if (conf_option_used_by(option, &exporter_types[i])) {
-            buf_add_fmt(out, "%s %s", separator, exporter_types[i].name);
-            separator = ",";
-        }
-    buf_add_str(out, ".\n");
-}
-
-static void add_item(const struct conf_option *option, struct buf *out)
-{
-    char allowed[CONF_ALLOWED_MAX];
-
-    if (option->prefix)
-        buf_add_fmt(out, ".It %s%s%sAr NAME\n", *option->prefix ? "Ic " : "", option->prefix,
-                    *option->prefix ? " Ns " : "");
-    else
-        buf_add_fmt(out, ".It Ic %s\n", option->name);
-    add_sentences(option->help, out);
-    add_types(option, out);
-    buf_add_fmt(out, "Allowed: %s.\n", conf_value_allowed(option, allowed));
-    if (option->need == CONF_REQUIRED)
-        buf_add_str(out, "Required.\n");
-    else
-        buf_add_fmt(out, "%s: %s.\n", option->usual ? "Default" : "If absent",
-                    option->usual ? option->usual : option->otherwise);
-    if (option->otel)
-        buf_add_fmt(out,
-                    "If it is absent and the type is otlp,\n.Ev OTEL_EXPORTER_OTLP_%s\ncounts.\n",
-                    option->otel);
-}
-
-void conf_print_mdoc(struct buf *out)
-{
-    for (int kind = 0; kind < CONF_KINDS; kind++) {
-        buf_add_fmt(out, ".Ss %s\n", conf_kinds[kind].title);
-        add_sentences(conf_kinds[kind].help, out);
-        buf_add_str(out, ".Bl -tag -width Ds\n");
-        for (size_t i = 0; i < conf_option_count; i++)
-            if (conf_options[i].kind == (enum conf_kind)kind)
-                add_item(&conf_options[i], out);
-        buf_add_str(out, ".El\n");
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual as HTML: links between its pages, and within them, lead somewhere."""
+"""The manual: it explains every key, and as HTML its links lead somewhere."""
 
 import os
 import re
@@ -10,6 +10,19 @@ import pytest
 
 import live
 from profiles import BUILD
+
+
+def test_explains_every_key_of_the_sample():
+    sample = subprocess.run([os.path.join(BUILD, "pystrobe"), "config", "--sample"], stdout=subprocess.PIPE, check=True)
+    with open(os.path.join(BUILD, "man/pystrobe.ini.5")) as file:
+        page = file.read()
+
+    keys = set(re.findall(r"^;(\w+) = ", sample.stdout.decode(), re.MULTILINE)) - {"env"}  # an example of [labels]
+    assert len(keys) > 50
+    for key in keys:
+        assert ".It Ic %s\n" % key in page, key
+    assert ".It Ic header. Ns Ar NAME\n" in page
+    assert "Allowed: 0.1Hz to 1000Hz.\nDefault: 19Hz.\n" in page
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="needs mandoc")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print.c - what is printed: the settings, the sample, the reference. */
+/* test_print.c - what is printed: the settings and the sample. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -316,25 +316,6 @@ static void ships_the_sample_that_it_prints(void **state)
     buf_finish(&text);
 }
 
-static void explains_every_key_in_the_reference(void **state)
-{
-    struct buf text;
-    char item[64];
-    size_t i;
-
-    (void)state;
-    buf_init(&text, CONF_TEXT_MAX);
-    conf_print_mdoc(&text);
-    for (i = 0; i < conf_option_count; i++) {
-        (void)snprintf(item, sizeof(item), ".It Ic %s\n", conf_options[i].name);
-        if (!conf_options[i].prefix)
-            assert_non_null(strstr(conf_text_of(&text), item));
-    }
-    assert_non_null(strstr(conf_text_of(&text), ".It Ic header. Ns Ar NAME\n"));
-    assert_non_null(strstr(conf_text_of(&text), "Allowed: 0.1Hz to 1000Hz.\nDefault: 19Hz.\n"));
-    buf_finish(&text);
-}
-
 static void has_a_default_and_bounds_for_each_key_that_are_values_themselves(void **state)
 {
     struct arena arena;
@@ -369,7 +350,6 @@ int main(void)
         cmocka_unit_test(prints_a_sample_that_equals_the_defaults),
         cmocka_unit_test(shows_settings_in_the_sample_that_are_right_but_for_one_choice),
         cmocka_unit_test(ships_the_sample_that_it_prints),
-        cmocka_unit_test(explains_every_key_in_the_reference),
         cmocka_unit_test(has_a_default_and_bounds_for_each_key_that_are_values_themselves),
     };
 
