@@ -12,20 +12,19 @@
 #include "conf/text.h"
 #include "conf/units.h"
 
-/* A value's way into its field and back. `err` gets the cause alone. */
-typedef enum conf_rc reads(const struct conf_option *option, const char *text, void *field,
-                           struct err *err);
 typedef enum conf_rc checks(const char *text, struct err *err);
 typedef void prints(const struct conf_option *option, const void *field, struct buf *out);
 
+/* How a type is read: as a number, as one of the words that the option takes, else as a string,
+ * which is kept as it is once `check` is content. */
 struct value_type {
-    reads *read;   /* NULL: a string, which is kept as it is once `check` is content */
-    checks *check; /* NULL: any text */
-    prints *print;
+    /* Read a number; NULL: it is none. */
+    enum conf_rc (*whole)(const char *text, uint64_t *out, struct err *err);
+    enum conf_rc (*real)(const char *text, double *out, struct err *err);
+    checks *check;       /* NULL: any text */
+    prints *print;       /* NULL: as a string */
     const char *allowed; /* NULL: by the range or the choices of the option */
 };
-
-typedef enum conf_rc reads_number(const char *text, uint64_t *out, struct err *err);
 
 static enum conf_rc out_of_range(const char *text, struct err *err)
 {
@@ -35,79 +34,46 @@ static enum conf_rc out_of_range(const char *text, struct err *err)
     return CONF_BAD;
 }
 
-/* Reads a whole number and holds it to the option's range, which is text as well. */
-static enum conf_rc read_whole(const struct conf_option *option, reads_number *read,
-                               const char *text, uint64_t *out, struct err *err)
+/* Reads a whole number and holds it to the option's range, which is text as well. `err` gets the
+ * cause alone, here and below. */
+static enum conf_rc read_whole(const struct value_type *type, const struct conf_option *option,
+                               const char *text, void *field, struct err *err)
 {
     uint64_t value, min, max;
-    enum conf_rc rc = read(text, &value, err);
+    enum conf_rc rc = type->whole(text, &value, err);
 
     if (rc == CONF_OK)
-        rc = read(option->min, &min, err);
+        rc = type->whole(option->min, &min, err);
     if (rc == CONF_OK)
-        rc = read(option->max, &max, err);
+        rc = type->whole(option->max, &max, err);
     if (rc != CONF_OK)
         return rc;
     if (value < min || value > max)
         return out_of_range(text, err);
-    *out = value;
+    if (option->type == CONF_TYPE_COUNT)
+        *(size_t *)field = (size_t)value;
+    else
+        *(uint64_t *)field = value;
     return CONF_OK;
 }
-
-static enum conf_rc read_duration(const struct conf_option *option, const char *text, void *field,
-                                  struct err *err)
-{
-    return read_whole(option, conf_duration, text, field, err);
-}
-
-static enum conf_rc read_size(const struct conf_option *option, const char *text, void *field,
-                              struct err *err)
-{
-    return read_whole(option, conf_size, text, field, err);
-}
-
-static enum conf_rc read_count(const struct conf_option *option, const char *text, void *field,
-                               struct err *err)
-{
-    uint64_t value;
-    enum conf_rc rc = read_whole(option, conf_count, text, &value, err);
-
-    if (rc == CONF_OK)
-        *(size_t *)field = (size_t)value;
-    return rc;
-}
-
-typedef enum conf_rc reads_real(const char *text, double *out, struct err *err);
 
 /* The same for a number that may have decimals. */
-static enum conf_rc read_real(const struct conf_option *option, reads_real *read, const char *text,
-                              double *out, struct err *err)
+static enum conf_rc read_real(const struct value_type *type, const struct conf_option *option,
+                              const char *text, double *field, struct err *err)
 {
     double value, min, max;
-    enum conf_rc rc = read(text, &value, err);
+    enum conf_rc rc = type->real(text, &value, err);
 
     if (rc == CONF_OK)
-        rc = read(option->min, &min, err);
+        rc = type->real(option->min, &min, err);
     if (rc == CONF_OK)
-        rc = read(option->max, &max, err);
+        rc = type->real(option->max, &max, err);
     if (rc != CONF_OK)
         return rc;
     if (value < min || value > max)
         return out_of_range(text, err);
-    *out = value;
+    *field = value;
     return CONF_OK;
-}
-
-static enum conf_rc read_rate(const struct conf_option *option, const char *text, void *field,
-                              struct err *err)
-{
-    return read_real(option, conf_rate, text, field, err);
-}
-
-static enum conf_rc read_share(const struct conf_option *option, const char *text, void *field,
-                               struct err *err)
-{
-    return read_real(option, conf_share, text, field, err);
 }
 
 /* The words that the option takes, one by one; NULL: no more, or it takes other than words. */
@@ -205,74 +171,52 @@ static void print_string(const struct conf_option *option, const void *field, st
         buf_add_str(out, text);
 }
 
-/* The free keys have no row: they are kept as entries, and checked by conf_entry_check. */
+static const char absolute_path[] = "an absolute path";
+static const char simple_name[] = "a name of letters, digits, \"_\", \"-\" and \".\"";
+static const char extended_regex[] = "a POSIX extended regular expression";
+
+#define STRING(type, how, what) [CONF_TYPE_##type] = {.check = how, .allowed = what}
+
 static const struct value_type types[CONF_TYPES] = {
-    [CONF_TYPE_RATE] = {.read = read_rate, .print = print_rate},
-    [CONF_TYPE_SHARE] = {.read = read_share, .print = print_share},
-    [CONF_TYPE_DURATION] = {.read = read_duration, .print = print_duration},
-    [CONF_TYPE_SIZE] = {.read = read_size, .print = print_size},
-    [CONF_TYPE_COUNT] = {.read = read_count, .print = print_count},
-    [CONF_TYPE_SWITCH] = {.read = read_choice, .print = print_switch},
-    [CONF_TYPE_CHOICE] = {.read = read_choice, .print = print_string},
-    [CONF_TYPE_SPLIT] = {.read = read_choice, .print = print_split},
-    [CONF_TYPE_EXPORTER] = {.read = read_choice, .print = print_exporter_type},
-    [CONF_TYPE_REGEX] = {.check = conf_regex_check,
-                         .print = print_string,
-                         .allowed = "a POSIX extended regular expression"},
-    [CONF_TYPE_GLOB] = {.check = conf_glob_check,
-                        .print = print_string,
-                        .allowed = "a path with * ? [...] that starts with / or *"},
-    [CONF_TYPE_TEXT] = {.print = print_string, .allowed = "text of up to 1024 bytes"},
-    [CONF_TYPE_PATTERN] = {.print = print_string,
-                           .allowed = "text of up to 1024 bytes with * ? [...]"},
-    [CONF_TYPE_TEMPLATE] = {.check = conf_template_check,
-                            .print = print_string,
-                            .allowed = "text of up to 1024 bytes with ${NAME}, ${NAME:-DEFAULT}"},
-    [CONF_TYPE_NAMES] = {.check = conf_names_check,
-                         .print = print_string,
-                         .allowed =
-                             "names separated by blanks; NAME* for all that start with NAME"},
-    [CONF_TYPE_PATH] = {.check = conf_path_check,
-                        .print = print_string,
-                        .allowed = "an absolute path"},
-    [CONF_TYPE_SOCKET] = {.check = conf_socket_check,
-                          .print = print_string,
-                          .allowed = "an absolute path of up to 107 bytes that does not end in "
-                                     "\"/\""},
-    [CONF_TYPE_LISTEN] = {.check = conf_listen_check,
-                          .print = print_string,
-                          .allowed = "PORT, localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), "
-                                     "[IPV6]:PORT, or an absolute path"},
-    [CONF_TYPE_SPOOL] = {.check = conf_spool_check,
-                         .print = print_string,
-                         .allowed = "an absolute path, or off"},
-    [CONF_TYPE_URL] = {.check = conf_url_check,
-                       .print = print_string,
-                       .allowed = "http://HOST or https://HOST, then :PORT and /PATH if needed"},
-    [CONF_TYPE_PROXY] = {.check = conf_proxy_check,
-                         .print = print_string,
-                         .allowed = "none, or SCHEME://HOST:PORT with http, https, socks5 or "
-                                    "socks5h"},
-    [CONF_TYPE_NAME] = {.check = conf_name_check,
-                        .print = print_string,
-                        .allowed = "a name of letters, digits, \"_\", \"-\" and \".\""},
-    [CONF_TYPE_FILE_PATTERN] = {.check = conf_file_pattern_check,
-                                .print = print_string,
-                                .allowed =
-                                    "an absolute path, with {service}, {type} and {start} in its "
-                                    "last part"},
-    [CONF_TYPE_HEADER_FILE] = {.check = conf_path_check, .allowed = "an absolute path"},
-    [CONF_TYPE_HEADER_ENV] = {.check = conf_name_check,
-                              .allowed = "a name of letters, digits, \"_\", \"-\" and \".\""},
-    [CONF_TYPE_HEADER_CREDENTIAL] = {.check = conf_name_check,
-                                     .allowed =
-                                         "a name of letters, digits, \"_\", \"-\" and \".\""},
-    [CONF_TYPE_LABEL] = {.allowed = "text of up to 2048 bytes"},
-    [CONF_TYPE_HEADER] = {.allowed = "printable ASCII of up to 2048 bytes"},
-    [CONF_TYPE_ENV] = {.check = conf_regex_check, .allowed = "a POSIX extended regular expression"},
-    [CONF_TYPE_LABEL_TEMPLATE] = {.check = conf_template_check,
-                                  .allowed =
-                                      "text of up to 2048 bytes with ${NAME}, ${NAME:-DEFAULT}"},
+    [CONF_TYPE_RATE] = {.real = conf_rate, .print = print_rate},
+    [CONF_TYPE_SHARE] = {.real = conf_share, .print = print_share},
+    [CONF_TYPE_DURATION] = {.whole = conf_duration, .print = print_duration},
+    [CONF_TYPE_SIZE] = {.whole = conf_size, .print = print_size},
+    [CONF_TYPE_COUNT] = {.whole = conf_count, .print = print_count},
+    [CONF_TYPE_SWITCH] = {.print = print_switch},
+    [CONF_TYPE_CHOICE] = {.print = print_string},
+    [CONF_TYPE_SPLIT] = {.print = print_split},
+    [CONF_TYPE_EXPORTER] = {.print = print_exporter_type},
+    STRING(REGEX, conf_regex_check, extended_regex),
+    STRING(GLOB, conf_glob_check, "a path with * ? [...] that starts with / or *"),
+    STRING(TEXT, NULL, "text of up to 1024 bytes"),
+    STRING(PATTERN, NULL, "text of up to 1024 bytes with * ? [...]"),
+    STRING(TEMPLATE, conf_template_check,
+           "text of up to 1024 bytes with ${NAME}, ${NAME:-DEFAULT}"),
+    STRING(NAMES, conf_names_check,
+           "names separated by blanks; NAME* for all that start with NAME"),
+    STRING(PATH, conf_path_check, absolute_path),
+    STRING(SOCKET, conf_socket_check,
+           "an absolute path of up to 107 bytes that does not end in \"/\""),
+    STRING(LISTEN, conf_listen_check,
+           "PORT, localhost:PORT, ADDRESS:PORT (0.0.0.0 for all), [IPV6]:PORT, "
+           "or an absolute path"),
+    STRING(SPOOL, conf_spool_check, "an absolute path, or off"),
+    STRING(URL, conf_url_check, "http://HOST or https://HOST, then :PORT and /PATH if needed"),
+    STRING(PROXY, conf_proxy_check,
+           "none, or SCHEME://HOST:PORT with http, https, socks5 or socks5h"),
+    STRING(NAME, conf_name_check, simple_name),
+    STRING(FILE_PATTERN, conf_file_pattern_check,
+           "an absolute path, with {service}, {type} and {start} in its last part"),
+    /* Free keys are kept as entries: conf_entry_check checks them. */
+    STRING(HEADER, NULL, "printable ASCII of up to 2048 bytes"),
+    STRING(HEADER_FILE, conf_path_check, absolute_path),
+    STRING(HEADER_ENV, conf_name_check, simple_name),
+    STRING(HEADER_CREDENTIAL, conf_name_check, simple_name),
+    STRING(LABEL, NULL, "text of up to 2048 bytes"),
+    STRING(LABEL_TEMPLATE, conf_template_check,
+           "text of up to 2048 bytes with ${NAME}, ${NAME:-DEFAULT}"),
+    STRING(ENV, conf_regex_check, extended_regex),
 };
 
 /* What holds for strings of every type, then what holds for this one. */
@@ -325,8 +269,12 @@ enum conf_rc conf_value_read(const struct conf_option *option, const char *text,
     struct err cause = {.text = "has no value"};
     enum conf_rc rc = CONF_BAD;
 
-    if (*text && type->read)
-        rc = type->read(option, text, field, &cause);
+    if (*text && type->whole)
+        rc = read_whole(type, option, text, field, &cause);
+    else if (*text && type->real)
+        rc = read_real(type, option, text, field, &cause);
+    else if (*text && choice_at(option, 0))
+        rc = read_choice(option, text, field, &cause);
     else if (*text)
         rc = read_string(type, text, field, arena, &cause);
     if (rc == CONF_BAD)
@@ -344,7 +292,6 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
                               struct err *err)
 {
     struct err cause = {.text = "has no value"};
-
     checks *check = types[option->type].check;
 
     if ((option->type == CONF_TYPE_LABEL || option->type == CONF_TYPE_LABEL_TEMPLATE) &&
@@ -367,9 +314,10 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
 bool conf_value_print(const struct conf_option *option, const void *section, struct buf *out)
 {
     const void *field = (const char *)section + option->offset;
+    prints *print = types[option->type].print;
     size_t before = out->size;
 
-    types[option->type].print(option, field, out);
+    (print ? print : print_string)(option, field, out);
     return out->size > before;
 }
 
