@@ -13,27 +13,52 @@
 #include <string.h>
 
 #include "pprof/gzip.h"
+#include "pprof/profile.pb-c.h"
 
-/* How the fields of Profile must look. */
+static enum pprof_rc decode_string(struct decoder *d, const void *wire_field)
+{
+    const struct wire_field *field = wire_field;
+
+    if (field->size > UINT32_MAX)
+        return PPROF_FULL;
+    if (d->text_count == 0 && field->size != 0) {
+        err_set(d->err, "the first entry of the string table is not empty");
+        return PPROF_BAD;
+    }
+    d->texts[d->text_count++] = (struct decode_text){
+        .bytes = (const char *)field->bytes, .size = (uint32_t)field->size, .number = NO_TEXT};
+    return PPROF_OK;
+}
+
+#define MESSAGE(descriptor, take) \
+    .type = WIRE_BYTES, .message = &perftools__profiles__##descriptor##__descriptor, .decode = take
+#define NUMBER .type = WIRE_VARINT, .once = true
+
+/* How the fields of Profile must look, and what takes them in if each_field is called for them. */
 static const struct field_kind {
-    const char *name; /* NULL: not a field that is known here */
+    const char *name; /* NULL: may look in any way */
     enum wire_type type;
     bool once; /* twice: the file is two profiles, one after the other */
+    const ProtobufCMessageDescriptor *message; /* what `decode` gets; NULL: the wire_field */
+    enum pprof_rc (*decode)(struct decoder *, const void *);
 } kinds[FIELD_COUNT] = {
-    [FIELD_SAMPLE_TYPE] = {"sample type", WIRE_BYTES, false},
-    [FIELD_SAMPLE] = {"sample", WIRE_BYTES, false},
-    [FIELD_MAPPING] = {"mapping", WIRE_BYTES, false},
-    [FIELD_LOCATION] = {"location", WIRE_BYTES, false},
-    [FIELD_FUNCTION] = {"function", WIRE_BYTES, false},
-    [FIELD_STRING] = {"string", WIRE_BYTES, false},
-    [FIELD_DROP_FRAMES] = {"drop_frames", WIRE_VARINT, true},
-    [FIELD_KEEP_FRAMES] = {"keep_frames", WIRE_VARINT, true},
-    [FIELD_TIME] = {"time_nanos", WIRE_VARINT, true},
-    [FIELD_DURATION] = {"duration_nanos", WIRE_VARINT, true},
-    [FIELD_PERIOD_TYPE] = {"period_type", WIRE_BYTES, true},
-    [FIELD_PERIOD] = {"period", WIRE_VARINT, true},
-    [FIELD_DEFAULT_TYPE] = {"default_sample_type", WIRE_VARINT, true},
-    [FIELD_DOC_URL] = {"doc_url", WIRE_VARINT, true},
+    [FIELD_SAMPLE_TYPE] = {.name = "sample type", MESSAGE(value_type, decode_value_type)},
+    [FIELD_SAMPLE] = {.name = "sample", MESSAGE(sample, decode_sample)},
+    [FIELD_MAPPING] = {.name = "mapping", MESSAGE(mapping, decode_mapping)},
+    [FIELD_LOCATION] = {.name = "location", MESSAGE(location, decode_location)},
+    [FIELD_FUNCTION] = {.name = "function", MESSAGE(function, decode_function)},
+    [FIELD_STRING] = {.name = "string", .type = WIRE_BYTES, .decode = decode_string},
+    [FIELD_DROP_FRAMES] = {.name = "drop_frames", NUMBER},
+    [FIELD_KEEP_FRAMES] = {.name = "keep_frames", NUMBER},
+    [FIELD_TIME] = {.name = "time_nanos", NUMBER},
+    [FIELD_DURATION] = {.name = "duration_nanos", NUMBER},
+    [FIELD_PERIOD_TYPE] = {.name = "period_type",
+                           .once = true,
+                           MESSAGE(value_type, decode_period_type)},
+    [FIELD_PERIOD] = {.name = "period", NUMBER},
+    [FIELD_COMMENT] = {.decode = decode_comment},
+    [FIELD_DEFAULT_TYPE] = {.name = "default_sample_type", NUMBER},
+    [FIELD_DOC_URL] = {.name = "doc_url", NUMBER},
 };
 
 static enum pprof_rc check_field(struct decoder *d, const struct wire_field *field)
@@ -77,12 +102,47 @@ static enum pprof_rc survey(struct decoder *d)
     return rc;
 }
 
-/* Calls `take` for each field of a number. The file was surveyed. */
-static enum pprof_rc each_field(struct decoder *d, enum decode_field number,
-                                enum pprof_rc (*take)(struct decoder *, const struct wire_field *))
+/* protobuf-c's memory: an arena that is reset after each message. */
+static void *message_alloc(void *ctx, size_t size)
 {
+    struct decoder *d = ctx;
+    void *memory = NULL;
+    enum pprof_rc rc = table_alloc(&d->message, size, &memory);
+
+    if (rc != PPROF_OK)
+        d->message_rc = rc;
+    return memory;
+}
+
+static void message_free(void *ctx, void *memory)
+{
+    (void)ctx;
+    (void)memory;
+}
+
+/* Gives a message that lives until the arena is reset; NULL: message_rc says why. */
+static const void *unpack(struct decoder *d, const ProtobufCMessageDescriptor *descriptor,
+                          const struct wire_field *field)
+{
+    ProtobufCAllocator allocator = {message_alloc, message_free, d};
+    const void *message;
+
+    d->message_rc = PPROF_OK;
+    message = protobuf_c_message_unpack(descriptor, &allocator, field->size, field->bytes);
+    if (!message && d->message_rc == PPROF_OK) {
+        err_set(d->err, "it is damaged");
+        d->message_rc = PPROF_BAD;
+    }
+    return message;
+}
+
+/* Decodes each field of a number. The file was surveyed. */
+static enum pprof_rc each_field(struct decoder *d, enum decode_field number)
+{
+    const struct field_kind *kind = &kinds[number];
     struct wire wire = {d->bytes, d->bytes + d->size};
     struct wire_field field;
+    const void *message;
     enum pprof_rc rc;
     size_t count = 0;
 
@@ -90,27 +150,14 @@ static enum pprof_rc each_field(struct decoder *d, enum decode_field number,
         if (field.number != (uint32_t)number)
             continue;
         arena_reset(&d->message);
-        rc = take(d, &field);
+        message = kind->message ? unpack(d, kind->message, &field) : &field;
+        rc = message ? kind->decode(d, message) : d->message_rc;
         if (rc != PPROF_OK) {
-            err_within(d->err, "%s %zu", kinds[number].name ? kinds[number].name : "comment",
-                       count);
+            err_within(d->err, "%s %zu", kind->name ? kind->name : "comment", count);
             return rc;
         }
         count++;
     }
-    return PPROF_OK;
-}
-
-static enum pprof_rc decode_string(struct decoder *d, const struct wire_field *field)
-{
-    if (field->size > UINT32_MAX)
-        return PPROF_FULL;
-    if (d->text_count == 0 && field->size != 0) {
-        err_set(d->err, "the first entry of the string table is not empty");
-        return PPROF_BAD;
-    }
-    d->texts[d->text_count++] = (struct decode_text){
-        .bytes = (const char *)field->bytes, .size = (uint32_t)field->size, .number = NO_TEXT};
     return PPROF_OK;
 }
 
@@ -181,30 +228,30 @@ static enum pprof_rc read_profile_head(struct decoder *d)
     if (rc == PPROF_OK)
         rc = make_lists(d);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_STRING, decode_string);
+        rc = each_field(d, FIELD_STRING);
     if (rc == PPROF_OK)
         rc = check_text_fields(d);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_COMMENT, decode_comment);
+        rc = each_field(d, FIELD_COMMENT);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_PERIOD_TYPE, decode_period_type);
+        rc = each_field(d, FIELD_PERIOD_TYPE);
     return rc;
 }
 
 static enum pprof_rc read_samples(struct decoder *d, size_t max_bytes)
 {
-    enum pprof_rc rc = each_field(d, FIELD_SAMPLE_TYPE, decode_value_type);
+    enum pprof_rc rc = each_field(d, FIELD_SAMPLE_TYPE);
 
     if (rc == PPROF_OK)
         rc = pprof_new(d->types, d->type_count, max_bytes, &d->profile);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_MAPPING, decode_mapping);
+        rc = each_field(d, FIELD_MAPPING);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_FUNCTION, decode_function);
+        rc = each_field(d, FIELD_FUNCTION);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_LOCATION, decode_location);
+        rc = each_field(d, FIELD_LOCATION);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_SAMPLE, decode_sample);
+        rc = each_field(d, FIELD_SAMPLE);
     return rc;
 }
 

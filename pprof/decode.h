@@ -46,7 +46,7 @@ struct decoder {
     struct pprof *profile;        /* owned until it is returned */
     struct arena lists;           /* owned: memory of all arrays below */
     struct arena message;         /* owned: memory of the message that is being read */
-    enum pprof_rc message_rc;     /* why message_alloc gave protobuf-c no memory; else PPROF_OK */
+    enum pprof_rc message_rc;     /* why the last message was not unpacked; else PPROF_OK */
     size_t counts[FIELD_COUNT];   /* how often each field occurs */
     int64_t numbers[FIELD_COUNT]; /* values of the fields that occur once */
     struct decode_text *texts;    /* the string table */
@@ -60,14 +60,17 @@ struct decoder {
     uint32_t *frames; /* room for PPROF_DEPTH_MAX: the stack that is being read */
 };
 
-/* Each reads one field into the decoder. Comments and the period type are only checked. */
-MUST_CHECK enum pprof_rc decode_value_type(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_mapping(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_function(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_location(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_sample(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_comment(struct decoder *d, const struct wire_field *field);
-MUST_CHECK enum pprof_rc decode_period_type(struct decoder *d, const struct wire_field *field);
+/* Each takes one message into the decoder, of the type that its row in decode.c names. The period
+ * type is only checked. */
+MUST_CHECK enum pprof_rc decode_value_type(struct decoder *d, const void *message);
+MUST_CHECK enum pprof_rc decode_mapping(struct decoder *d, const void *message);
+MUST_CHECK enum pprof_rc decode_function(struct decoder *d, const void *message);
+MUST_CHECK enum pprof_rc decode_location(struct decoder *d, const void *message);
+MUST_CHECK enum pprof_rc decode_sample(struct decoder *d, const void *message);
+MUST_CHECK enum pprof_rc decode_period_type(struct decoder *d, const void *message);
+
+/* Checks a comment, which is a struct wire_field. */
+MUST_CHECK enum pprof_rc decode_comment(struct decoder *d, const void *wire_field);
 
 /* Gives entry `index` of the string table. Errors: PPROF_BAD. */
 MUST_CHECK enum pprof_rc decode_text_at(struct decoder *d, int64_t index, struct decode_text **out);

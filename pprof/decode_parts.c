@@ -9,39 +9,6 @@
 
 enum { TYPE_NAME_MAX = 1024 };
 
-/* protobuf-c's memory: an arena that is reset after each message. */
-static void *message_alloc(void *ctx, size_t size)
-{
-    struct decoder *d = ctx;
-    void *memory = NULL;
-    enum pprof_rc rc = table_alloc(&d->message, size, &memory);
-
-    if (rc != PPROF_OK)
-        d->message_rc = rc;
-    return memory;
-}
-
-static void message_free(void *ctx, void *memory)
-{
-    (void)ctx;
-    (void)memory;
-}
-
-static enum pprof_rc unpack(struct decoder *d, const ProtobufCMessageDescriptor *descriptor,
-                            const struct wire_field *field, ProtobufCMessage **out)
-{
-    ProtobufCAllocator allocator = {message_alloc, message_free, d};
-
-    d->message_rc = PPROF_OK;
-    *out = protobuf_c_message_unpack(descriptor, &allocator, field->size, field->bytes);
-    if (*out)
-        return PPROF_OK;
-    if (d->message_rc != PPROF_OK)
-        return d->message_rc;
-    err_set(d->err, "it is damaged");
-    return PPROF_BAD;
-}
-
 enum pprof_rc decode_text_at(struct decoder *d, int64_t index, struct decode_text **out)
 {
     if (index < 0 || (uint64_t)index >= d->text_count) {
@@ -86,16 +53,11 @@ static enum pprof_rc type_name(struct decoder *d, int64_t index, const char **ou
     return PPROF_OK;
 }
 
-enum pprof_rc decode_value_type(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_value_type(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__ValueType *type;
-    ProtobufCMessage *message;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__value_type__descriptor, field, &message);
+    const Perftools__Profiles__ValueType *type = message;
+    enum pprof_rc rc = type_name(d, type->type, &d->types[d->type_count].type);
 
-    if (rc != PPROF_OK)
-        return rc;
-    type = (const Perftools__Profiles__ValueType *)message;
-    rc = type_name(d, type->type, &d->types[d->type_count].type);
     if (rc == PPROF_OK)
         rc = type_name(d, type->unit, &d->types[d->type_count].unit);
     if (rc == PPROF_OK)
@@ -103,17 +65,12 @@ enum pprof_rc decode_value_type(struct decoder *d, const struct wire_field *fiel
     return rc;
 }
 
-enum pprof_rc decode_period_type(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_period_type(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__ValueType *type;
+    const Perftools__Profiles__ValueType *type = message;
     struct decode_text *text;
-    ProtobufCMessage *message;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__value_type__descriptor, field, &message);
+    enum pprof_rc rc = decode_text_at(d, type->type, &text);
 
-    if (rc != PPROF_OK)
-        return rc;
-    type = (const Perftools__Profiles__ValueType *)message;
-    rc = decode_text_at(d, type->type, &text);
     return rc == PPROF_OK ? decode_text_at(d, type->unit, &text) : rc;
 }
 
@@ -133,8 +90,9 @@ static enum pprof_rc decode_packed_comments(struct decoder *d, const struct wire
 }
 
 /* Comments are one number a field, or many in one. */
-enum pprof_rc decode_comment(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_comment(struct decoder *d, const void *wire_field)
 {
+    const struct wire_field *field = wire_field;
     struct decode_text *text;
 
     switch (field->type) {
@@ -167,17 +125,12 @@ static enum pprof_rc new_id(struct decoder *d, struct table *ids, uint64_t id)
     return rc;
 }
 
-enum pprof_rc decode_mapping(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_mapping(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__Mapping *mapping;
+    const Perftools__Profiles__Mapping *mapping = message;
     struct decode_text *file, *build_id;
-    ProtobufCMessage *message;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__mapping__descriptor, field, &message);
+    enum pprof_rc rc = new_id(d, &d->mapping_ids, mapping->id);
 
-    if (rc != PPROF_OK)
-        return rc;
-    mapping = (const Perftools__Profiles__Mapping *)message;
-    rc = new_id(d, &d->mapping_ids, mapping->id);
     if (rc == PPROF_OK)
         rc = decode_text_at(d, mapping->build_id, &build_id);
     if (rc == PPROF_OK)
@@ -196,18 +149,13 @@ static int32_t line_number(int64_t line)
     return line < 0 || line > INT32_MAX ? 0 : (int32_t)line;
 }
 
-enum pprof_rc decode_function(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_function(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__Function *function;
+    const Perftools__Profiles__Function *function = message;
     struct function_key key = {0};
     struct decode_text *text;
-    ProtobufCMessage *message;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__function__descriptor, field, &message);
+    enum pprof_rc rc = new_id(d, &d->function_ids, function->id);
 
-    if (rc != PPROF_OK)
-        return rc;
-    function = (const Perftools__Profiles__Function *)message;
-    rc = new_id(d, &d->function_ids, function->id);
     if (rc == PPROF_OK)
         rc = decode_text_at(d, function->system_name, &text);
     if (rc == PPROF_OK) /* some writers give the mangled name only */
@@ -252,17 +200,13 @@ static enum pprof_rc line_frame(struct decoder *d, const Perftools__Profiles__Li
                           line_number(line->column), out);
 }
 
-enum pprof_rc decode_location(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_location(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__Location *location;
-    ProtobufCMessage *message;
+    const Perftools__Profiles__Location *location = message;
     void *frames = NULL;
     size_t i, count;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__location__descriptor, field, &message);
+    enum pprof_rc rc;
 
-    if (rc != PPROF_OK)
-        return rc;
-    location = (const Perftools__Profiles__Location *)message;
     count = location->n_line ? location->n_line : 1;
     rc = new_id(d, &d->location_ids, location->id);
     if (rc == PPROF_OK)
@@ -363,16 +307,12 @@ static enum pprof_rc read_row(struct decoder *d, const Perftools__Profiles__Samp
     return rc == PPROF_OK ? profile_row(d->profile, &row, sample->n_label, out) : rc;
 }
 
-enum pprof_rc decode_sample(struct decoder *d, const struct wire_field *field)
+enum pprof_rc decode_sample(struct decoder *d, const void *message)
 {
-    const Perftools__Profiles__Sample *sample;
-    ProtobufCMessage *message;
+    const Perftools__Profiles__Sample *sample = message;
     uint32_t row;
-    enum pprof_rc rc = unpack(d, &perftools__profiles__sample__descriptor, field, &message);
+    enum pprof_rc rc;
 
-    if (rc != PPROF_OK)
-        return rc;
-    sample = (const Perftools__Profiles__Sample *)message;
     if (sample->n_value != d->type_count) {
         err_set(d->err, "%zu values for %zu sample types", sample->n_value, d->type_count);
         return PPROF_BAD;
