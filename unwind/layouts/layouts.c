@@ -58,6 +58,15 @@ enum { MUTEX_SHIFT = 0 };
 #define THREAD_3_7                                                                   \
     .thread.thread_id = 176, .thread.current_exception = 88, .thread.exc_info = 144, \
     .thread.exc_value = 8, .thread.exc_previous = 24
+#define FRAME_3_7 \
+    .frame.size = 360, .frame.instr = 104, .lasti_in_bytes = true, .lines = LINES_LNOTAB
+#define INTERP_3_9                                   \
+    .runtime = {.interpreters_head = 32,             \
+                .main_thread = 72,                   \
+                .finalizing = 16,                    \
+                .tstate_current = 568 + MUTEX_SHIFT, \
+                .collecting = NO_FIELD},             \
+    .interp.id = 24, .interp.modules = 856, .interp.collecting = 816
 
 /* What 3.11 and 3.12 have in common: frames in the data stack. */
 #define INTERPRETER_FRAMES                                                                         \
@@ -120,11 +129,8 @@ static const struct layout layouts[] = {
         .interp.collecting = NO_FIELD,
         .thread.size = 280,
         THREAD_3_7,
-        .frame.size = 360,
-        .frame.instr = 104,
+        FRAME_3_7,
         CODE_3_6,
-        .lasti_in_bytes = true,
-        .lines = LINES_LNOTAB,
     },
     {
         .major = 3,
@@ -142,48 +148,28 @@ static const struct layout layouts[] = {
         .interp.collecting = NO_FIELD,
         .thread.size = 264,
         THREAD_3_7,
-        .frame.size = 360,
-        .frame.instr = 104,
+        FRAME_3_7,
         CODE_3_8,
-        .lasti_in_bytes = true,
-        .lines = LINES_LNOTAB,
     },
     {
         .major = 3,
         .minor = 9, /* Include/internal/pycore_*.h, tag v3.9.18 */
         HEAP_FRAMES,
         TYPE_FIELDS(864),
-        .runtime = {.interpreters_head = 32,
-                    .main_thread = 72,
-                    .finalizing = 16,
-                    .tstate_current = 568 + MUTEX_SHIFT,
-                    .collecting = NO_FIELD},
+        INTERP_3_9,
         .interp.size = 5656,
-        .interp.id = 24,
-        .interp.modules = 856,
-        .interp.collecting = 816,
         .thread.size = 264,
         THREAD_3_7,
-        .frame.size = 360,
-        .frame.instr = 104,
+        FRAME_3_7,
         CODE_3_8,
-        .lasti_in_bytes = true,
-        .lines = LINES_LNOTAB,
     },
     {
         .major = 3,
         .minor = 10, /* the same files, tag v3.10.13 */
         HEAP_FRAMES,
         TYPE_FIELDS(872),
-        .runtime = {.interpreters_head = 32,
-                    .main_thread = 72,
-                    .finalizing = 16,
-                    .tstate_current = 568 + MUTEX_SHIFT,
-                    .collecting = NO_FIELD},
+        INTERP_3_9,
         .interp.size = 113528,
-        .interp.id = 24,
-        .interp.modules = 856,
-        .interp.collecting = 816,
         .thread.size = 280,
         THREAD_3_7,
         .frame.size = 352,
