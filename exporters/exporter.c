@@ -318,14 +318,3 @@ void exporter_close(struct exporter *exporter)
     exporter->ops->close(exporter->self);
     free(exporter);
 }
-
-const char *exporter_rc_label(enum exporter_rc rc)
-{
-    static const char *const labels[] = {
-#define EXPORTER_LABEL(name, label, text) label,
-        EXPORTER_OUTCOMES(EXPORTER_LABEL)
-#undef EXPORTER_LABEL
-    };
-
-    return (size_t)rc < sizeof(labels) / sizeof(labels[0]) ? labels[rc] : "unknown";
-}

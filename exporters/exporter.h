@@ -25,18 +25,12 @@
 #include "exporters/batch.h"
 #include "exporters/settings.h"
 
-/* Every outcome: enum name, metric label, text. */
-#define EXPORTER_OUTCOMES(X)                                \
-    X(OK, "ok", "taken")                                    \
-    X(RETRY, "retry", "not taken now, may be taken later")  \
-    X(REFUSED, "refused", "refused for good")               \
-    X(BAD_CONFIG, "bad_config", "the settings cannot work") \
-    X(NOMEM, "nomem", "out of memory")
-
 enum exporter_rc {
-#define EXPORTER_ENUM(name, label, text) EXPORTER_##name,
-    EXPORTER_OUTCOMES(EXPORTER_ENUM)
-#undef EXPORTER_ENUM
+    EXPORTER_OK,         /* taken */
+    EXPORTER_RETRY,      /* not taken now, may be taken later */
+    EXPORTER_REFUSED,    /* refused for good */
+    EXPORTER_BAD_CONFIG, /* the settings cannot work */
+    EXPORTER_NOMEM       /* out of memory */
 };
 
 struct exporter; /* private */
@@ -180,8 +174,5 @@ void exporter_cancel(struct exporter *exporter);
 
 /* Closes and frees an exporter. NULL is fine. */
 void exporter_close(struct exporter *exporter);
-
-/* The metric label of an outcome, e.g. "refused". Never NULL. */
-const char *exporter_rc_label(enum exporter_rc rc);
 
 #endif

@@ -146,7 +146,7 @@ static inline bool fake_end_one(struct fake *fake, struct exporter_result *out)
     else if (judge)
         out->rc = judge(fake->ctx, batch, &out->answer);
     if (out->rc != EXPORTER_OK && !out->answer.err.text[0])
-        err_set(&out->answer.err, "the fake says %s", exporter_rc_label(out->rc));
+        err_set(&out->answer.err, "the fake gives %d", (int)out->rc);
     fake_note(fake, batch, out->rc, &out->answer);
     fake->flying_count--;
     memmove(fake->flying, fake->flying + 1, sizeof(fake->flying) - sizeof(fake->flying[0]));

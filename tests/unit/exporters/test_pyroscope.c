@@ -875,7 +875,6 @@ static void wants_each_type_on_its_own(void **state)
     assert_int_equal(exporter_open(&fix->settings, &fix->exporter, NULL), EXPORTER_OK);
 
     assert_int_equal(exporter_form(fix->exporter), EXPORTER_PER_TYPE_LIMITED);
-    assert_string_equal(exporter_rc_label(EXPORTER_REFUSED), "refused");
 }
 
 static void opens_or_says_why_when_an_allocation_fails(void **state)
