@@ -52,16 +52,14 @@ struct lines {
     double share;                       /* as in struct flame */
 };
 
-const unsigned char *format_flame_style(size_t *size)
+void format_flame_style(struct buf *out)
 {
-    *size = sizeof(style);
-    return style;
+    buf_add(out, style, sizeof(style));
 }
 
-const unsigned char *format_flame_script(size_t *size)
+void format_flame_script(struct buf *out)
 {
-    *size = sizeof(script);
-    return script;
+    buf_add(out, script, sizeof(script));
 }
 
 static bool is_more(int64_t value, double share, int64_t whole)

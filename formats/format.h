@@ -77,8 +77,8 @@ const struct format *format_at(size_t index);
 MUST_CHECK enum pprof_rc format_flame_data(const struct format_view *view, size_t nodes_max,
                                            struct buf *out);
 
-/* Give the style sheet and the script of a flame graph: flame.css, flame.js. Static. */
-const unsigned char *format_flame_style(size_t *size);
-const unsigned char *format_flame_script(size_t *size);
+/* Append the style sheet and the script of a flame graph: flame.css, flame.js. */
+void format_flame_style(struct buf *out);
+void format_flame_script(struct buf *out);
 
 #endif

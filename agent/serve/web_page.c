@@ -36,24 +36,16 @@ void web_page_help(const struct web_request *request, struct web_answer *answer)
 
 void web_page_style(const struct web_request *request, struct web_answer *answer)
 {
-    const unsigned char *shared;
-    size_t size;
-
     (void)request;
-    shared = format_flame_style(&size);
-    buf_add(&answer->body, shared, size);
+    format_flame_style(&answer->body);
     buf_add(&answer->body, style, sizeof(style));
     answer->type = "text/css; charset=utf-8";
 }
 
 void web_page_script(const struct web_request *request, struct web_answer *answer)
 {
-    const unsigned char *shared;
-    size_t size;
-
     (void)request;
-    shared = format_flame_script(&size);
-    buf_add(&answer->body, shared, size);
+    format_flame_script(&answer->body);
     buf_add(&answer->body, script, sizeof(script));
     answer->type = "text/javascript; charset=utf-8";
 }
