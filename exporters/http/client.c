@@ -153,12 +153,9 @@ static CURLcode set_timeouts(CURL *easy, const struct exporter_settings *setting
     long stall_ms = limit_ms(settings->stall_timeout_ns, STALL_DEFAULT_MS, TIMEOUT_MAX_MS);
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
 
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    if (code == CURLE_OK) /* curl counts whole seconds here */
-        code = libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (stall_ms + 999) / 1000);
+    CURL_SET(code, easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+    CURL_SET(code, easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    CURL_SET(code, easy, CURLOPT_LOW_SPEED_TIME, (stall_ms + 999) / 1000); /* whole seconds */
     return code;
 }
 
@@ -170,14 +167,10 @@ static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
         code = curl_api_optional(libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_QUICK_EXIT, 1L));
     if (code == CURLE_OK)
         code = set_timeouts(easy, settings);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    if (code == CURLE_OK) /* each connection looks the name up */
-        code = libcurl.easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    CURL_SET(code, easy, CURLOPT_NOSIGNAL, 1L);
+    CURL_SET(code, easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L); /* each connection looks the name up */
+    CURL_SET(code, easy, CURLOPT_FOLLOWLOCATION, 0L);
+    CURL_SET(code, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
 }
 
@@ -185,14 +178,10 @@ static CURLcode set_callbacks(CURL *easy, struct http_request *request)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_WRITEDATA, request);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_HEADERDATA, request);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, request->error);
+    CURL_SET(code, easy, CURLOPT_WRITEDATA, request);
+    CURL_SET(code, easy, CURLOPT_HEADERFUNCTION, on_header);
+    CURL_SET(code, easy, CURLOPT_HEADERDATA, request);
+    CURL_SET(code, easy, CURLOPT_ERRORBUFFER, request->error);
     return code;
 }
 
@@ -203,11 +192,10 @@ static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
     const char *proxy = !settings->proxy && plain ? settings->http_proxy : settings->proxy;
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_PROXYAUTH, (unsigned long)CURLAUTH_BASIC);
 
-    if (code == CURLE_OK && proxy)
-        code = libcurl.easy_setopt(easy, CURLOPT_PROXY, strcmp(proxy, "none") == 0 ? "" : proxy);
+    if (proxy)
+        CURL_SET(code, easy, CURLOPT_PROXY, strcmp(proxy, "none") == 0 ? "" : proxy);
     /* Else a proxy that the connection is kept to would be shown the server's headers. */
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    CURL_SET(code, easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     return code;
 }
 
@@ -223,11 +211,8 @@ static CURLcode set_version(CURL *easy, const struct http_client *client)
         return libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     code =
         libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, client->one_each ? CURLOPT_FORBID_REUSE : CURLOPT_PIPEWAIT,
-                                   1L);
-    if (code == CURLE_OK) /* a proxy that reads requests may not know HTTP/2 */
-        code = libcurl.easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+    CURL_SET(code, easy, client->one_each ? CURLOPT_FORBID_REUSE : CURLOPT_PIPEWAIT, 1L);
+    CURL_SET(code, easy, CURLOPT_HTTPPROXYTUNNEL, 1L); /* the proxy may not know HTTP/2 */
     return code;
 }
 
@@ -237,10 +222,8 @@ static CURLcode set_request(CURL *easy, const struct http_client *client, const 
 
     if (code == CURLE_OK)
         code = set_version(easy, client);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_POST, 1L);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_USERAGENT, user_agent ? user_agent : "pystrobe");
+    CURL_SET(code, easy, CURLOPT_POST, 1L);
+    CURL_SET(code, easy, CURLOPT_USERAGENT, user_agent ? user_agent : "pystrobe");
     return code;
 }
 
@@ -617,9 +600,7 @@ static CURLcode set_body(struct http_request *request, const struct http_body *b
 {
     CURLcode code = libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDS, body->bytes);
 
-    if (code == CURLE_OK)
-        code =
-            libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
+    CURL_SET(code, request->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)
         code = set_url(request, body->query);
     if (code == CURLE_OK && request->secrets != request->client->secrets)

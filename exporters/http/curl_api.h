@@ -44,6 +44,13 @@ enum {
     CURL_OPTION_QUICK_EXIT = 322        /* from 7.87 on */
 };
 
+/*
+ * Sets an option of `easy` if the variable `code` is CURLE_OK, and stores the outcome there. A
+ * macro because each option has a value of its own type.
+ */
+#define CURL_SET(code, easy, option, value) \
+    ((code) = (code) == CURLE_OK ? libcurl.easy_setopt((easy), (option), (value)) : (code))
+
 /* Gives `code`, but CURLE_OK if it means that libcurl or its TLS library lacks the option. */
 CURLcode curl_api_optional(CURLcode code);
 

@@ -196,8 +196,7 @@ static CURLcode apply_proxy(const char *text, CURL *easy)
     if (colon) {
         *colon = '\0';
         code = libcurl.easy_setopt(easy, CURLOPT_PROXYUSERNAME, user);
-        if (code == CURLE_OK)
-            code = libcurl.easy_setopt(easy, CURLOPT_PROXYPASSWORD, colon + 1);
+        CURL_SET(code, easy, CURLOPT_PROXYPASSWORD, colon + 1);
     }
     hidden_free(user);
     return code;
@@ -210,14 +209,11 @@ CURLcode http_login_apply(const struct http_login *login, CURL *easy)
 
     if (login->user) {
         code = libcurl.easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BASIC);
-        if (code == CURLE_OK)
-            code = libcurl.easy_setopt(easy, CURLOPT_USERNAME, login->user);
-        if (code == CURLE_OK)
-            code = libcurl.easy_setopt(easy, CURLOPT_PASSWORD, login->password.text);
+        CURL_SET(code, easy, CURLOPT_USERNAME, login->user);
+        CURL_SET(code, easy, CURLOPT_PASSWORD, login->password.text);
     } else if (login->token.text) {
         code = libcurl.easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BEARER);
-        if (code == CURLE_OK)
-            code = libcurl.easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, login->token.text);
+        CURL_SET(code, easy, CURLOPT_XOAUTH2_BEARER, login->token.text);
     }
     if (code == CURLE_OK && login->proxy.text)
         code = apply_proxy(login->proxy.text, easy);

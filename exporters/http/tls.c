@@ -105,10 +105,10 @@ static CURLcode set_ca(const struct exporter_settings *settings, CURL *easy)
     CURLcode code =
         curl_api_optional(libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_CA_CACHE_TIMEOUT, 0L));
 
-    if (code == CURLE_OK && file)
-        code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, file);
-    if (code == CURLE_OK && file)
-        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, file);
+    if (file) {
+        CURL_SET(code, easy, CURLOPT_CAINFO, file);
+        CURL_SET(code, easy, CURLOPT_PROXY_CAINFO, file);
+    }
     if (code == CURLE_OK && (settings->ca_file || dir))
         code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_CAPATH, dir));
     if (code == CURLE_OK && (settings->ca_file || dir))
@@ -120,10 +120,8 @@ CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    CURL_SET(code, easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    CURL_SET(code, easy, CURLOPT_SSL_VERIFYHOST, 2L);
     return code == CURLE_OK ? set_ca(settings, easy) : code;
 }
 
@@ -174,8 +172,8 @@ static CURLcode name_files(const struct http_tls *tls, CURL *easy)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
 
-    if (code == CURLE_OK && tls->key_file)
-        code = libcurl.easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
+    if (tls->key_file)
+        CURL_SET(code, easy, CURLOPT_SSLKEY, tls->key_file);
     return code;
 }
 
@@ -194,8 +192,7 @@ enum exporter_rc http_tls_load(struct http_tls *tls, CURL *easy, struct err *err
         rc = read_pem("key_file", tls->key_file, &key, err);
     if (rc == EXPORTER_OK) {
         code = libcurl.easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
-        if (code == CURLE_OK)
-            code = libcurl.easy_setopt(easy, CURLOPT_SSLKEY_BLOB, key.data ? &key : &cert);
+        CURL_SET(code, easy, CURLOPT_SSLKEY_BLOB, key.data ? &key : &cert);
         rc = code == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
     }
     hidden_free(cert.data);
