@@ -187,6 +187,13 @@ void conf_template_expand(const char *text, conf_lookup *lookup, void *ctx, char
  * with "PRE". */
 MUST_CHECK bool conf_is_listed(const char *list, const char *name);
 
+/*
+ * Checks the base URL of a server: http:// or https://, a host, and perhaps a port and a path.
+ *
+ * Errors: CONF_BAD, `err` says what is wrong, without the URL, which may contain a password.
+ */
+MUST_CHECK enum conf_rc conf_url_check(const char *text, struct err *err);
+
 /* Search for the word that a user may have meant. Set `word`, and zero the rest. */
 struct conf_nearest {
     const char *word;  /* borrowed: the word as it was written */

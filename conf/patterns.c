@@ -2,6 +2,7 @@
 /* patterns.c - see patterns.h. */
 #include "conf/patterns.h"
 
+#include <arpa/inet.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,22 +267,27 @@ static const char *port_problem(const char *text, const char *end)
 static bool is_ipv6(const char *text, const char *end)
 {
     const char *zone = text + strspn(text, "0123456789abcdefABCDEF:.");
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr parsed;
 
-    return zone == end ||
-           (zone > text && *zone == '%' &&
-            strspn(zone + 1, name_letters) + 1 == (size_t)(end - zone) && zone + 1 < end);
+    (void)snprintf(address, sizeof(address), "%.*s", (int)(zone - text), text);
+    return inet_pton(AF_INET6, address, &parsed) == 1 &&
+           (zone == end ||
+            (*zone == '%' && strspn(zone + 1, name_letters) + 1 == (size_t)(end - zone) &&
+             zone + 1 < end));
 }
 
 /* What is wrong with HOST[:PORT][/PATH]. */
 static const char *host_problem(const char *host)
 {
+    static const char after_host[] = ":/!$&'()*,;=[]\"<>\\^`{}"; /* libcurl takes none in a name */
     const char *end = host + strcspn(host, "/");
     const char *close;
 
     if (memchr(host, '@', (size_t)(end - host)))
         return "has a user in it: set user and password_file instead";
     if (*host != '[') {
-        close = host + strcspn(host, ":/");
+        close = host + strcspn(host, after_host);
         return close == host ? "has no host" : port_problem(close, end);
     }
     close = memchr(host, ']', (size_t)(end - host));
@@ -300,9 +306,9 @@ enum conf_rc conf_url_check(const char *text, struct err *err)
         why = "has a character that no URL has";
     else if (strpbrk(text, "?#"))
         why = "has a query or a fragment";
-    else if (strncmp(text, "http://", 7) == 0)
+    else if (strncasecmp(text, "http://", 7) == 0)
         why = host_problem(text + 7);
-    else if (strncmp(text, "https://", 8) == 0)
+    else if (strncasecmp(text, "https://", 8) == 0)
         why = host_problem(text + 8);
     else
         why = "does not start with http:// or https://";

@@ -35,9 +35,6 @@ MUST_CHECK enum conf_rc conf_listen_check(const char *text, struct err *err);
 /* "off", or a path as conf_path_check has it. */
 MUST_CHECK enum conf_rc conf_spool_check(const char *text, struct err *err);
 
-/* http:// or https://, a host, and perhaps a port and a path; nothing else. */
-MUST_CHECK enum conf_rc conf_url_check(const char *text, struct err *err);
-
 /* Name of a label that profiles and servers take and that pystrobe does not set itself. */
 MUST_CHECK enum conf_rc conf_label_name_check(const char *name, struct err *err);
 

@@ -111,7 +111,7 @@ struct exporter_settings {
     uint64_t max_age_ns;            /* store, file: limit of a file's age; 0: none */
     int64_t (*since_boot_ns)(void); /* no key: reads CLOCK_BOOTTIME; NULL: UTC is used instead */
 
-    const char *url;      /* of a server: scheme, host, port and a path prefix if any */
+    const char *url;      /* of a server: scheme, host, port, path prefix; the caller checks it */
     bool url_is_whole;    /* otlp, no key: append nothing; set for OTEL_..._PROFILES_ENDPOINT */
     const char *protocol; /* otlp: "http/protobuf", "grpc"; NULL: the former */
     const char *tenant;   /* value of the header X-Scope-OrgID */

@@ -78,6 +78,17 @@ static int64_t since_boot_ns(void)
     return utc_now().boot_ns;
 }
 
+/* True if there is no URL or a good one. That of an environment variable was not checked before. */
+static bool is_url_good(const char *url, struct err *err)
+{
+    struct err why;
+
+    if (!url || conf_url_check(url, &why) == CONF_OK)
+        return true;
+    err_set(err, "url: %s", why.text);
+    return false;
+}
+
 /* Opens one exporter of a type by what its section and the environment say. */
 static enum exporter_rc open_by(struct otel *otel, const struct exporter_settings *section,
                                 const struct exporter_type *type, struct exporter **out,
@@ -94,7 +105,8 @@ static enum exporter_rc open_by(struct otel *otel, const struct exporter_setting
         if (settings.type->reads_otel)
             otel_fill(otel, &settings);
         settings.type = type;
-        rc = exporter_open(&settings, out, err);
+        rc = is_url_good(settings.url, err) ? exporter_open(&settings, out, err)
+                                            : EXPORTER_BAD_CONFIG;
     }
     secrets_release(&secrets);
     return rc;

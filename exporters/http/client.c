@@ -256,8 +256,6 @@ static enum exporter_rc prepare_http_client(struct http_client *client,
     client->one_each = rc == EXPORTER_OK && client->trailed &&
                        strncasecmp(client->url, "http:", 5) == 0 && http_setup_breaks_http2();
     if (rc == EXPORTER_OK)
-        rc = http_setup_check_proxy(settings->proxy, err);
-    if (rc == EXPORTER_OK)
         rc = http_setup_headers(settings, resource, &client->headers, err);
     if (rc == EXPORTER_OK)
         rc = http_tls_open(settings, &client->tls, err);

@@ -16,12 +16,10 @@
 /* clang-format off */
 #define CURL_FUNCTIONS(X) \
     X(global_init_mem) X(global_cleanup) X(version) X(version_info) \
-    X(getdate) X(free) X(easy_init) X(easy_setopt) \
-    X(easy_getinfo) X(easy_strerror) X(easy_cleanup) X(multi_init) \
-    X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
-    X(multi_wakeup) X(multi_info_read) X(multi_cleanup) X(slist_append) \
-    X(slist_free_all) X(url) X(url_set) X(url_get) \
-    X(url_cleanup)
+    X(getdate) X(easy_init) X(easy_setopt) X(easy_getinfo) \
+    X(easy_strerror) X(easy_cleanup) X(multi_init) X(multi_add_handle) \
+    X(multi_remove_handle) X(multi_perform) X(multi_poll) X(multi_wakeup) \
+    X(multi_info_read) X(multi_cleanup) X(slist_append) X(slist_free_all)
 /* clang-format on */
 
 struct curl_api {

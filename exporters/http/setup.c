@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setup.c - knows which URLs and headers a user may set. */
+/* setup.c - knows which headers a user may set. */
 #include "exporters/http/setup.h"
 
 #include <stdbool.h>
@@ -11,83 +11,6 @@
 #include "exporters/http/curl_api.h"
 
 enum { HEADER_LINE_MAX = 16 * 1024 };
-
-static bool has_part(CURLU *parsed, CURLUPart part, const char *either, const char *or_else)
-{
-    char *text = NULL;
-    bool has = libcurl.url_get(parsed, part, &text, 0) == CURLUE_OK && text[0] != '\0';
-
-    if (has && either)
-        has = strcasecmp(text, either) == 0 || strcasecmp(text, or_else) == 0;
-    libcurl.free(text);
-    return has;
-}
-
-/* NULL when the URL will do. */
-static const char *why_bad_url(CURLU *parsed, const char *url)
-{
-    if (strpbrk(url, "?#"))
-        return "must have no query (\"?\") and no fragment (\"#\")";
-    for (const char *at = url; *at; at++) {
-        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
-            return "must have no blanks or control characters";
-    }
-    if (strstr(url, ":///")) /* curl reads "http:///a" as "http://a" */
-        return "has no host";
-    if (libcurl.url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-        return "is not a URL: https://HOST[:PORT][/PATH] is wanted";
-    if (!has_part(parsed, CURLUPART_SCHEME, "http", "https"))
-        return "must begin with https:// or http://";
-    if (has_part(parsed, CURLUPART_USER, NULL, NULL) ||
-        has_part(parsed, CURLUPART_PASSWORD, NULL, NULL))
-        return "must have no user or password in it: set user and password_file";
-    if (!has_part(parsed, CURLUPART_HOST, NULL, NULL))
-        return "has no host";
-    return NULL;
-}
-
-/* NULL when the proxy will do. */
-static const char *why_bad_proxy(CURLU *parsed, const char *proxy)
-{
-    if (!strstr(proxy, "://") || strstr(proxy, ":///") ||
-        libcurl.url_set(parsed, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
-        !has_part(parsed, CURLUPART_HOST, NULL, NULL))
-        return "must be SCHEME://HOST:PORT, or \"none\"";
-    if (!has_part(parsed, CURLUPART_SCHEME, "http", "https") &&
-        !has_part(parsed, CURLUPART_SCHEME, "socks5", "socks5h"))
-        return "must begin with http://, https://, socks5:// or socks5h://";
-    if (has_part(parsed, CURLUPART_USER, NULL, NULL) ||
-        has_part(parsed, CURLUPART_PASSWORD, NULL, NULL))
-        return "must have no user or password in it: set proxy_login_file";
-    return NULL;
-}
-
-/* The text never repeats the URL: what is wrong with it may be a password. */
-static enum exporter_rc check_by(const char *(*why)(CURLU *parsed, const char *text),
-                                 const char *key, const char *text, struct err *err)
-{
-    const char *wrong;
-    CURLU *parsed;
-
-    if (!curl_api_load(err))
-        return EXPORTER_BAD_CONFIG;
-    parsed = libcurl.url();
-    if (!parsed)
-        return EXPORTER_NOMEM;
-    wrong = why(parsed, text);
-    libcurl.url_cleanup(parsed);
-    if (!wrong)
-        return EXPORTER_OK;
-    err_set(err, "%s: %s", key, wrong);
-    return EXPORTER_BAD_CONFIG;
-}
-
-enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
-{
-    if (!proxy || strcmp(proxy, "none") == 0)
-        return EXPORTER_OK;
-    return check_by(why_bad_proxy, "proxy", proxy, err);
-}
 
 enum exporter_rc http_setup_check_http2(struct err *err)
 {
@@ -109,18 +32,13 @@ bool http_setup_breaks_http2(void)
 
 enum exporter_rc http_setup_url(const char *url, const char *path, char **out, struct err *err)
 {
-    enum exporter_rc rc;
-    size_t size;
+    size_t size = url ? strlen(url) : 0;
     char *joined;
 
-    if (!url || url[0] == '\0') {
+    if (size == 0) {
         err_set(err, "url: is not set");
         return EXPORTER_BAD_CONFIG;
     }
-    rc = check_by(why_bad_url, "url", url, err);
-    if (rc != EXPORTER_OK)
-        return rc;
-    size = strlen(url);
     while (size > 0 && url[size - 1] == '/')
         size--;
     joined = path ? NULL : strdup(url);

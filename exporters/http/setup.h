@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setup.h - checks an exporter's settings, and makes the URL and the headers of a request.
+ * setup.h - makes the URL and the headers of a request, and checks the headers of the settings.
  *
  * Threads: all functions may be called from any thread; they keep no state.
  */
@@ -12,11 +12,10 @@
 #include "exporters/http/client.h"
 
 /*
- * Checks the base URL `url` and appends "/" and `path`, unless `path` is NULL.
+ * Appends "/" and `path` to the base URL `url`, unless `path` is NULL.
  *
  * Gives:  *out, which the caller frees; untouched on failure.
- * Errors: EXPORTER_BAD_CONFIG: not http(s), no host, a user or password in it, a
- *         query or a fragment; EXPORTER_NOMEM.
+ * Errors: EXPORTER_BAD_CONFIG: `url` is NULL or empty; EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_setup_url(const char *url, const char *path, char **out,
                                            struct err *err);
@@ -42,8 +41,5 @@ MUST_CHECK enum exporter_rc http_setup_check_http2(struct err *err);
 
 /* True if this libcurl (7.87, 7.88) fails when it reuses an HTTP/2 connection without TLS. */
 bool http_setup_breaks_http2(void);
-
-/* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
-MUST_CHECK enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err);
 
 #endif

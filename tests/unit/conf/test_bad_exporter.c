@@ -172,6 +172,40 @@ static struct conf_row rows[] = {
      "url = http://[host]\n",
      "t.ini:3: [exporter p] url: has no IPv6 address between \"[\" and \"]\"; allowed: http://HOST "
      "or https://HOST, then :PORT and /PATH if needed\n"},
+    {"a_url_with_a_bad_ipv6_address",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://[1:2]\n",
+     "t.ini:3: [exporter p] url: has no IPv6 address between \"[\" and \"]\"; allowed: http://HOST "
+     "or https://HOST, then :PORT and /PATH if needed\n"},
+    {"a_url_with_a_letter_that_no_host_has",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://a$b/x\n",
+     "t.ini:3: [exporter p] url: has text after the host; allowed: http://HOST or https://HOST, "
+     "then "
+     ":PORT and /PATH if needed\n"},
+    {"a_proxy_without_a_scheme",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://h\n"
+     "proxy = proxy:3128\n",
+     "t.ini:4: [exporter p] proxy: does not start with http://, https://, socks5:// or socks5h://; "
+     "allowed: none, or SCHEME://HOST:PORT with http, https, socks5 or socks5h\n"},
+    {"a_proxy_of_another_scheme",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://h\n"
+     "proxy = ftp://proxy:3128\n",
+     "t.ini:4: [exporter p] proxy: does not start with http://, https://, socks5:// or socks5h://; "
+     "allowed: none, or SCHEME://HOST:PORT with http, https, socks5 or socks5h\n"},
+    {"a_proxy_with_a_password",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://h\n"
+     "proxy = http://me:secret@h:3128\n",
+     "t.ini:4: [exporter p] proxy: has a login in it, which belongs into proxy_login_file; "
+     "allowed: none, or SCHEME://HOST:PORT with http, https, socks5 or socks5h\n"},
     {"a_user_without_a_password",
      "[exporter p]\n"
      "type = pyroscope\n"
