@@ -16,6 +16,14 @@
 #include "agent/proc/ptrace_access.h"
 #include "base/file.h"
 
+static const struct options_word level_words[] = {{"error", LOG_LEVEL_ERROR},
+                                                  {"warning", LOG_LEVEL_WARNING},
+                                                  {"info", LOG_LEVEL_INFO},
+                                                  {"debug", LOG_LEVEL_DEBUG},
+                                                  {NULL, 0}};
+static const struct options_word format_words[] = {
+    {"text", LOG_TEXT}, {"json", LOG_JSON}, {NULL, 0}};
+
 int options_help(const char *text)
 {
     return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_OK;
@@ -82,22 +90,29 @@ bool options_rate(const char *text, double *out_hz)
     return false;
 }
 
+/* Gives the row of `text`, or the one that ends the list. */
+static const struct options_word *find_word(const struct options_word *words, const char *text)
+{
+    while (words->text && strcmp(words->text, text) != 0)
+        words++;
+    return words;
+}
+
 bool options_word(const char *option, const char *text, const struct options_word *words,
                   uint32_t *out)
 {
+    const struct options_word *word = find_word(words, text);
     struct conf_nearest nearest = {.word = text};
-    const struct options_word *word;
 
-    for (word = words; word->text; word++) {
-        if (strcmp(word->text, text) == 0) {
-            *out = word->value;
-            return true;
-        }
-        conf_nearest_try(&nearest, word->text);
+    if (word->text) {
+        *out = word->value;
+        return true;
     }
     (void)fprintf(stderr, "pystrobe: --%s is one of", option);
-    for (word = words; word->text; word++)
+    for (word = words; word->text; word++) {
         (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
+        conf_nearest_try(&nearest, word->text);
+    }
     (void)fprintf(stderr, ", not '%s'", text);
     if (nearest.best)
         (void)fprintf(stderr, "; did you mean '%s'?", nearest.best);
@@ -153,15 +168,8 @@ static void warn_of_exporter(const struct conf *conf, const struct exporter_sett
 
 void options_log(const struct conf *conf)
 {
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_TEXT;
-
-    if (!log_level_of(conf->agent.log_level, &level))
-        level = LOG_LEVEL_INFO;
-    if (!log_format_of(conf->agent.log_format, &format))
-        format = LOG_TEXT;
-    log_set_format(format);
-    log_init(level);
+    log_set_format((enum log_format)find_word(format_words, conf->agent.log_format)->value);
+    log_init((enum log_level)find_word(level_words, conf->agent.log_level)->value);
     for (size_t i = 0; i < conf->exporter_count; i++)
         warn_of_exporter(conf, &conf->exporters[i]);
 }
@@ -173,14 +181,6 @@ static bool add_flag(struct options_flags *flags, const char *name, const char *
         flags->flags[flags->count++] = (struct conf_flag){name, key, value};
     return true;
 }
-
-static const struct options_word level_words[] = {{"error", LOG_LEVEL_ERROR},
-                                                  {"warning", LOG_LEVEL_WARNING},
-                                                  {"info", LOG_LEVEL_INFO},
-                                                  {"debug", LOG_LEVEL_DEBUG},
-                                                  {NULL, 0}};
-static const struct options_word format_words[] = {
-    {"text", LOG_TEXT}, {"json", LOG_JSON}, {NULL, 0}};
 
 bool options_log_level(const char *value, void *flags)
 {

@@ -41,8 +41,6 @@ static const struct {
     [LOG_LEVEL_DEBUG] = {"debug", 7, "\x1b[2m"},
 };
 
-static const char *const formats[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json"};
-
 /* Written by log_init and log_set_format only, which threads that run already may see late. */
 static atomic_int log_most = LOG_LEVEL_INFO, log_format = LOG_TEXT;
 static atomic_bool to_journal, in_color;
@@ -97,26 +95,6 @@ void log_init(enum log_level most)
 void log_set_format(enum log_format format)
 {
     atomic_store(&log_format, (int)format);
-}
-
-bool log_level_of(const char *name, enum log_level *out)
-{
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (strcmp(name, levels[i].name) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    return false;
-}
-
-bool log_format_of(const char *name, enum log_format *out)
-{
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (strcmp(name, formats[i]) == 0) {
-            *out = (enum log_format)i;
-            return true;
-        }
-    return false;
 }
 
 uint64_t log_left_out(void)

@@ -36,12 +36,6 @@ void log_init(enum log_level most);
 /* Sets the format of lines; LOG_TEXT at first. */
 void log_set_format(enum log_format format);
 
-/* Converts "error", "warning", "info" or "debug". False: it is none of them. */
-MUST_CHECK bool log_level_of(const char *name, enum log_level *out);
-
-/* Converts "text" or "json". False: it is neither. */
-MUST_CHECK bool log_format_of(const char *name, enum log_format *out);
-
 /*
  * Writes a line; `format` as for printf. Keeps errno. Lines with the same `format` are of one kind
  * for the rate limit; with the format "%s", lines that differ only in digits.

@@ -322,33 +322,6 @@ static void ignores_a_journal_that_is_not_its_stderr(void **state)
     assert_string_equal(after_time(captured()), "pystrobe info: x\n");
 }
 
-static void knows_its_levels_by_name(void **state)
-{
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    enum log_level level = LOG_LEVEL_ERROR;
-
-    (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        assert_true(log_level_of(names[i], &level));
-        assert_int_equal(level, i);
-    }
-    assert_false(log_level_of("Info", &level));
-    assert_false(log_level_of("", &level));
-    assert_int_equal(level, LOG_LEVEL_DEBUG);
-}
-
-static void knows_its_formats_by_name(void **state)
-{
-    enum log_format format = LOG_TEXT;
-
-    (void)state;
-    assert_true(log_format_of("json", &format));
-    assert_int_equal(format, LOG_JSON);
-    assert_true(log_format_of("text", &format));
-    assert_int_equal(format, LOG_TEXT);
-    assert_false(log_format_of("xml", &format));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -367,8 +340,6 @@ int main(void)
         TEST(leaves_nothing_out_when_everything_is_to_be_seen),
         TEST(loses_a_line_rather_than_wait_for_a_reader_that_is_stuck),
         TEST(writes_whole_lines_from_threads_and_children),
-        cmocka_unit_test(knows_its_levels_by_name),
-        cmocka_unit_test(knows_its_formats_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
