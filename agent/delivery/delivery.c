@@ -37,9 +37,9 @@ bool delivery_new(const struct delivery_world *world, const struct delivery_spoo
     delivery->next_order = 1;
     delivery->destroy = destroy_delivery;
     delivery->interval = (uint64_t)world->utc_ns(world->ctx);
-    if (pthread_mutex_init(&delivery->lock, NULL) == 0 &&
-        delivery_init_cond(&delivery->thread_ended) &&
-        (!spool || spool_writer_new(spool, &delivery->writer, err))) {
+    (void)pthread_mutex_init(&delivery->lock, NULL); /* which cannot fail, nor can the next */
+    (void)pthread_cond_init(&delivery->thread_ended, NULL);
+    if (!spool || spool_writer_new(spool, &delivery->writer, err)) {
         if (delivery->writer)
             spool_log_init(&delivery->writer->log, &delivery->world);
         *out = delivery;
@@ -126,10 +126,6 @@ bool delivery_add(struct delivery *delivery, const char *name, enum exporter_for
         sink->close(sink->ctx);
         return false;
     }
-    if (!delivery_init_cond(&worker->changed)) {
-        export_worker_free(worker);
-        return false;
-    }
     (void)find_gathering(delivery, form, sink->profiles_max);
     delivery->workers[delivery->count++] = worker;
     return true;
@@ -146,8 +142,7 @@ void delivery_waits(struct delivery *delivery, const struct err *why)
 
 bool delivery_start(struct delivery *delivery)
 {
-    if (delivery->writer &&
-        (!delivery_init_cond(&delivery->writer->changed) || !spool_writer_start(delivery)))
+    if (delivery->writer && !spool_writer_start(delivery))
         return false;
     for (size_t i = 0; i < delivery->count; i++)
         if (!export_worker_start(delivery->workers[i]))

@@ -35,7 +35,7 @@ struct delivery_world {
     uint64_t (*now_ns)(void *ctx);                                       /* monotonic, never 0 */
     int64_t (*utc_ns)(void *ctx);                                        /* since 1970 */
     void (*log)(void *ctx, enum delivery_level level, const char *line); /* without a newline */
-    /* As pthread_cond_timedwait, until `until_ns` of now_ns. NULL: now_ns is CLOCK_MONOTONIC. */
+    /* As pthread_cond_clockwait, until `until_ns` of now_ns. NULL: now_ns is CLOCK_MONOTONIC. */
     void (*wait)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
     void *ctx;
 };

@@ -36,6 +36,7 @@ struct export_worker *export_worker_new(struct delivery *delivery, const char *n
     if (!worker)
         return NULL;
     worker->delivery = delivery;
+    (void)pthread_cond_init(&worker->changed, NULL); /* which cannot fail */
     (void)snprintf(worker->name, sizeof(worker->name), "%s", name);
     worker->form = form;
     worker->sink = *sink;

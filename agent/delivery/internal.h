@@ -59,10 +59,8 @@ struct export_worker {
 
     /* Guarded by the lock. */
     struct export_queue queue;
-    /* Signalled when the queue or the mode has changed. The caller of export_worker_new initialises
-     * it with delivery_init_cond; export_worker_free destroys it, and accepts one that is all 0. */
-    pthread_cond_t changed;
-    bool ended; /* the thread has ended */
+    pthread_cond_t changed; /* signalled when the queue or the mode has changed */
+    bool ended;             /* the thread has ended */
     /* Counters. The fields from `queued` to `oldest_ns`, in_rate and out_rate stay 0 here;
      * export_worker_stats sets them in its copy. */
     struct delivery_stats stats;
@@ -136,9 +134,6 @@ struct delivery {
 /* Returns the time now in ns, by world.now_ns: CLOCK_MONOTONIC except in tests. */
 uint64_t delivery_now(const struct delivery *delivery);
 
-/* Initialises a condition for delivery_wait. False on failure. */
-MUST_CHECK bool delivery_init_cond(pthread_cond_t *cond);
-
 /* Waits until `cond` is signalled or delivery_now reaches `until_ns`, but not longer than an hour;
  * may also return earlier. The caller holds the lock, which is released meanwhile. */
 void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t until_ns);
@@ -211,8 +206,7 @@ void export_worker_free(struct export_worker *worker);
 
 /*
  * Makes the writer and tries to open the spool. A spool that cannot be opened now is no error: the
- * thread tries again later. The caller then initialises `changed` (delivery_init_cond) and `log`
- * (spool_log_init). spool_writer_free destroys `changed`, and accepts one that is all 0.
+ * thread tries again later. The caller then initialises `log` (spool_log_init).
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
  * Errors: false: another agent owns the spool, and settings->held is false; `err` says so. False,

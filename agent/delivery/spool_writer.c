@@ -41,6 +41,7 @@ bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer
         rc = spool_open(settings->path, true, &writer->spool, err);
     /* What fails now, the thread tries again. */
     if (rc == SPOOL_OK || rc == SPOOL_FAILED || (rc == SPOOL_LOCKED && settings->held)) {
+        (void)pthread_cond_init(&writer->changed, NULL); /* which cannot fail */
         *out = writer;
         return true;
     }

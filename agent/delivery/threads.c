@@ -24,18 +24,8 @@ void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t unt
         delivery->world.wait(delivery->world.ctx, cond, &delivery->lock, until_ns);
         return;
     }
-    until.tv_sec = (time_t)(until_ns / NS_PER_S);
-    until.tv_nsec = (long)(until_ns % NS_PER_S);
-    (void)pthread_cond_timedwait(cond, &delivery->lock, &until);
-}
-
-bool delivery_init_cond(pthread_cond_t *cond)
-{
-    pthread_condattr_t attr;
-    bool made = pthread_condattr_init(&attr) == 0;
-
-    made = made && pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0;
-    return made && pthread_cond_init(cond, &attr) == 0; /* on Linux an attr owns nothing */
+    until = timespec_of_ns(until_ns);
+    (void)pthread_cond_clockwait(cond, &delivery->lock, CLOCK_MONOTONIC, &until);
 }
 
 /* libcurl's threads for names inherit the mask, too. */

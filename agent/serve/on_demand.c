@@ -51,16 +51,12 @@ struct on_demand {
 struct on_demand *on_demand_new(int signal)
 {
     struct on_demand *on_demand = calloc(1, sizeof(*on_demand));
-    pthread_condattr_t clock;
 
     if (!on_demand)
         return NULL;
     on_demand->signal = signal;
     (void)pthread_mutex_init(&on_demand->lock, NULL);
-    (void)pthread_condattr_init(&clock);
-    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&on_demand->done, &clock);
-    (void)pthread_condattr_destroy(&clock);
+    (void)pthread_cond_init(&on_demand->done, NULL);
     return on_demand;
 }
 
@@ -99,7 +95,7 @@ static bool wait_for(struct on_demand *on_demand, const struct on_demand_job *jo
         if (atomic_load(stop))
             return false;
         until = timespec_of_ns(clock_mono_ns() + WAIT_NS);
-        (void)pthread_cond_timedwait(&on_demand->done, &on_demand->lock, &until);
+        (void)pthread_cond_clockwait(&on_demand->done, &on_demand->lock, CLOCK_MONOTONIC, &until);
     }
     return true;
 }

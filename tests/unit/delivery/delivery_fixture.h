@@ -95,7 +95,7 @@ static inline void fixture_wait(void *ctx, pthread_cond_t *cond, pthread_mutex_t
     until.tv_nsec += 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    (void)pthread_cond_timedwait(cond, lock, &until);
+    (void)pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &until);
 }
 
 static inline void fake_start(void *ctx, const struct batch *batch, int64_t now_ns, void *tag)
