@@ -2,6 +2,7 @@
 /* exporter.c - passes calls on to the type of the exporter. */
 #include "exporters/exporter.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "exporters/http/client.h"
@@ -32,7 +33,8 @@ struct exporter_job {
 struct exporter {
     const struct exporter_ops *ops; /* static */
     enum exporter_form form;
-    void *self; /* owned: of that type */
+    void *self;           /* owned: of that type */
+    atomic_bool canceled; /* without a server: no more profiles are written */
     struct exporter_job jobs[EXPORTER_IN_FLIGHT_MAX];
 };
 
@@ -130,6 +132,17 @@ size_t exporter_profiles_max(const struct exporter *exporter)
                                        : BATCH_PROFILES_MAX;
 }
 
+/* Writes one profile, or gives it up. */
+static enum exporter_rc write_or_give_up(struct exporter *exporter,
+                                         const struct exporter_profile *profile, int64_t now_ns,
+                                         struct exporter_answer *answer)
+{
+    if (!atomic_load(&exporter->canceled))
+        return exporter->ops->write(exporter->self, profile, now_ns, answer);
+    err_set(&answer->err, "given up, as asked");
+    return EXPORTER_RETRY;
+}
+
 /* Writes all profiles of a batch that can be written; of others the last cause is told. */
 static void write_batch(struct exporter *exporter, struct exporter_job *job, int64_t now_ns)
 {
@@ -140,7 +153,7 @@ static void write_batch(struct exporter *exporter, struct exporter_job *job, int
         enum exporter_rc rc;
 
         answer = (struct exporter_answer){.status = 0};
-        rc = exporter->ops->write(exporter->self, &job->batch->profiles[i], now_ns, &answer);
+        rc = write_or_give_up(exporter, &job->batch->profiles[i], now_ns, &answer);
         if (answer.note.text[0])
             whole->note = answer.note;
         if (rc == EXPORTER_OK)
@@ -308,7 +321,7 @@ void exporter_cancel(struct exporter *exporter)
     if (client)
         http_client_cancel(client);
     else
-        exporter->ops->cancel(exporter->self);
+        atomic_store(&exporter->canceled, true); /* a write that is under way is finished */
 }
 
 void exporter_close(struct exporter *exporter)

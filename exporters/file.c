@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,6 @@ struct file {
     int64_t looked_ns;                   /* when they were counted; 0: not yet */
     struct clock_watch clock;
     int64_t (*since_boot_ns)(void); /* NULL: UTC is taken for that */
-    atomic_bool canceled;
 };
 
 /* A file that is there. */
@@ -109,7 +107,6 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
 
     if (!file)
         return EXPORTER_NOMEM;
-    atomic_init(&file->canceled, false);
     file->folder_flags = ops_folder_flags(settings);
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
@@ -287,10 +284,6 @@ static enum exporter_rc file_write(void *self, const struct exporter_profile *pr
     enum exporter_rc rc;
     int dir;
 
-    if (atomic_load(&file->canceled)) {
-        err_set(&answer->err, "%s: given up, as asked", file->directory);
-        return EXPORTER_RETRY;
-    }
     dir = folder_open(file->directory, file->folder_flags, &answer->err);
     if (dir < 0)
         return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
@@ -302,18 +295,9 @@ static enum exporter_rc file_write(void *self, const struct exporter_profile *pr
     return rc;
 }
 
-/* The disk cannot be hurried: a write that is under way is finished. */
-static void file_cancel(void *self)
-{
-    struct file *file = self;
-
-    atomic_store(&file->canceled, true);
-}
-
 const struct exporter_ops file_ops = {
     .is_whole = file_is_whole,
     .open = file_open,
     .write = file_write,
-    .cancel = file_cancel,
     .close = file_close,
 };

@@ -3,8 +3,8 @@
  * ops.h - the functions of a type of exporter, which exporter.c calls.
  *
  * Shape:   the table in exporter.c has a line for each type. `self` is the object that `open` made.
- *          Outcomes and rules are those of exporter.h. A type without a server has `write` and
- *          `cancel`; one with a server has `client`, `encode`, `judge`, `empty` and `empty_size`.
+ *          Outcomes and rules are those of exporter.h. A type without a server has `write`; one
+ *          with a server has `client`, `encode`, `judge`, `empty` and `empty_size`.
  */
 #ifndef EXPORTERS_OPS_H
 #define EXPORTERS_OPS_H
@@ -24,7 +24,6 @@ struct exporter_ops {
     /* Without a server. Writes one profile; *answer is zeroed by the caller. */
     enum exporter_rc (*write)(void *self, const struct exporter_profile *profile, int64_t now_ns,
                               struct exporter_answer *answer);
-    void (*cancel)(void *self); /* from any thread */
 
     /* With a server. `out` of encode points into the request's buffer or into the batch. */
     struct http_client *(*client)(void *self);

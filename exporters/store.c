@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,6 @@ struct store {
     bool shut_told;                 /* which was said */
     struct err shut_err;            /* the last of them, and why */
     unsigned sends;                 /* since the last scan */
-    atomic_bool canceled;
 };
 
 /* Every failure of the disk may pass: it fills, is mounted read-only, is put right. */
@@ -388,10 +386,6 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     struct err *err = &answer->err;
     enum exporter_rc rc = check_size(store, profile, err);
 
-    if (rc == EXPORTER_OK && atomic_load(&store->canceled)) {
-        err_set(err, "%s: given up, as asked", store->path);
-        return EXPORTER_RETRY;
-    }
     /* What is in the future is another. */
     store->doubt |= clock_watch_look(&store->clock, now_ns,
                                      store->since_boot_ns ? store->since_boot_ns() : now_ns);
@@ -404,17 +398,8 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     return rc == EXPORTER_OK ? store_profile(store, profile, err) : rc;
 }
 
-/* The disk cannot be hurried: a write that is under way is finished. */
-static void store_cancel(void *self)
-{
-    struct store *store = self;
-
-    atomic_store(&store->canceled, true);
-}
-
 const struct exporter_ops store_ops = {
     .open = store_open,
     .write = store_write,
-    .cancel = store_cancel,
     .close = store_close,
 };
