@@ -6,21 +6,19 @@
  * than all else that `pystrobe exec` does before its command runs; most commands need none.
  *
  * The folder that uses a library has one X-list of the functions that it calls. The list makes a
- * struct of pointers, one for each function, and the list of their names:
+ * struct of pointers, one for each function, and the list of their names. P is the prefix of the
+ * library's names, which the pointers do not have:
  *
- *     #define ZLIB_FUNCTIONS(X) X(inflate) X(deflate)
+ *     #define ZLIB_FUNCTIONS(X, P) X(P, open) X(P, read)
  *     struct zlib_api {
- *     #define ZLIB_POINTER(name) __typeof__(name) *name;
- *         ZLIB_FUNCTIONS(ZLIB_POINTER)
+ *         ZLIB_FUNCTIONS(LIBRARY_POINTER, gz)
  *     };
  *
- *     #define ZLIB_NAME(name) #name,
- *     #define ZLIB_ADDRESS(name) .name = LIBRARY_FUNCTION(name),
- *     static const char *const names[] = {ZLIB_FUNCTIONS(ZLIB_NAME)};
- *     struct zlib_api zlib = {ZLIB_FUNCTIONS(ZLIB_ADDRESS)};
+ *     static const char *const names[] = {ZLIB_FUNCTIONS(LIBRARY_NAME, gz)};
+ *     struct zlib_api zlib = {ZLIB_FUNCTIONS(LIBRARY_ADDRESS, gz)};
  *     static struct library library = {LIBRARY_TABLE(names, zlib), .file = "libz.so.1", ...};
  *
- * After library_load(&library, err) a call reads zlib.inflate(...).
+ * After library_load(&library, err) a call reads zlib.open(...).
  *
  * With -DLINKED the struct has the addresses of a library that is linked in, for the binary
  * build/pystrobe-linked: from it packagers' tools find out what a package depends on.
@@ -43,6 +41,11 @@
 #define LIBRARY_FUNCTION(function) NULL
 #define LIBRARY_IS_LINKED          false
 #endif
+
+/* What an X-list makes of a function: pointer in the struct, name, and the pointer's value. */
+#define LIBRARY_POINTER(prefix, name) __typeof__(prefix##name) *name;
+#define LIBRARY_NAME(prefix, name)    #prefix #name,
+#define LIBRARY_ADDRESS(prefix, name) .name = LIBRARY_FUNCTION(prefix##name),
 
 struct library {
     const char *file;         /* static: name for dlopen, e.g. "libz.so.1" */

@@ -2,13 +2,8 @@
 /* microhttpd_api.c - see microhttpd_api.h. */
 #include "agent/serve/microhttpd_api.h"
 
-#include "base/library.h"
-
-#define MICROHTTPD_NAME(name)    "MHD_" #name,
-#define MICROHTTPD_ADDRESS(name) .name = LIBRARY_FUNCTION(MHD_##name),
-
-static const char *const names[] = {MICROHTTPD_FUNCTIONS(MICROHTTPD_NAME)};
-struct microhttpd_api microhttpd = {MICROHTTPD_FUNCTIONS(MICROHTTPD_ADDRESS)};
+static const char *const names[] = {MICROHTTPD_FUNCTIONS(LIBRARY_NAME, MHD_)};
+struct microhttpd_api microhttpd = {MICROHTTPD_FUNCTIONS(LIBRARY_ADDRESS, MHD_)};
 
 static struct library library = {
     LIBRARY_TABLE(names, microhttpd),

@@ -12,19 +12,18 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/library.h"
 
 /* clang-format off */
-#define MICROHTTPD_FUNCTIONS(X) \
-    X(start_daemon) X(stop_daemon) X(add_connection) X(get_connection_info) X(lookup_connection_value) \
-    X(lookup_connection_value_n) X(set_connection_option) X(create_response_from_callback) \
-    X(create_response_from_buffer_with_free_callback) X(add_response_header) X(queue_response) X(destroy_response)
+#define MICROHTTPD_FUNCTIONS(X, P) \
+    X(P, start_daemon) X(P, stop_daemon) X(P, add_connection) X(P, get_connection_info) \
+    X(P, lookup_connection_value) X(P, lookup_connection_value_n) X(P, set_connection_option) \
+    X(P, create_response_from_callback) X(P, create_response_from_buffer_with_free_callback) \
+    X(P, add_response_header) X(P, queue_response) X(P, destroy_response)
 /* clang-format on */
 
 struct microhttpd_api {
-#define MICROHTTPD_POINTER(name) __typeof__(MHD_##name) *name;
-    MICROHTTPD_FUNCTIONS(MICROHTTPD_POINTER)
-#undef MICROHTTPD_POINTER
+    MICROHTTPD_FUNCTIONS(LIBRARY_POINTER, MHD_)
 };
 
 /* All of it is NULL until microhttpd_api_load has succeeded. */

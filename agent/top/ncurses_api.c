@@ -2,13 +2,8 @@
 /* ncurses_api.c - see ncurses_api.h. */
 #include "agent/top/ncurses_api.h"
 
-#include "base/library.h"
-
-#define NCURSES_NAME(name)    #name,
-#define NCURSES_ADDRESS(name) .name = LIBRARY_FUNCTION(name),
-
-static const char *const names[] = {NCURSES_FUNCTIONS(NCURSES_NAME)};
-struct ncurses_api ncurses = {NCURSES_FUNCTIONS(NCURSES_ADDRESS)};
+static const char *const names[] = {NCURSES_FUNCTIONS(LIBRARY_NAME, )};
+struct ncurses_api ncurses = {NCURSES_FUNCTIONS(LIBRARY_ADDRESS, )};
 
 static struct library library = {
     LIBRARY_TABLE(names, ncurses),

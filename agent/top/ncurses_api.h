@@ -12,23 +12,19 @@
 #include <curses.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/library.h"
 
 /* clang-format off */
-#define NCURSES_FUNCTIONS(X) \
-    X(newterm) X(delscreen) X(tigetstr) X(cbreak) \
-    X(noecho) X(curs_set) X(set_escdelay) X(has_colors) \
-    X(start_color) X(use_default_colors) X(init_pair) X(endwin) \
-    X(resize_term) X(newwin) X(delwin) X(wresize) \
-    X(getmaxx) X(getmaxy) X(keypad) X(nodelay) \
-    X(clearok) X(wget_wch) X(werase) X(wmove) \
-    X(waddnstr) X(wattr_set) X(wrefresh)
+#define NCURSES_FUNCTIONS(X, P) \
+    X(P, newterm) X(P, delscreen) X(P, tigetstr) X(P, cbreak) X(P, noecho) X(P, curs_set) \
+    X(P, set_escdelay) X(P, has_colors) X(P, start_color) X(P, use_default_colors) X(P, init_pair) \
+    X(P, endwin) X(P, resize_term) X(P, newwin) X(P, delwin) X(P, wresize) X(P, getmaxx) \
+    X(P, getmaxy) X(P, keypad) X(P, nodelay) X(P, clearok) X(P, wget_wch) X(P, werase) X(P, wmove) \
+    X(P, waddnstr) X(P, wattr_set) X(P, wrefresh)
 /* clang-format on */
 
 struct ncurses_api {
-#define NCURSES_POINTER(name) __typeof__(name) *name;
-    NCURSES_FUNCTIONS(NCURSES_POINTER)
-#undef NCURSES_POINTER
+    NCURSES_FUNCTIONS(LIBRARY_POINTER, )
 };
 
 /* All of it is NULL until ncurses_api_load has succeeded. */

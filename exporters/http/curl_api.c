@@ -2,13 +2,8 @@
 /* curl_api.c - see curl_api.h. */
 #include "exporters/http/curl_api.h"
 
-#include "base/library.h"
-
-#define CURL_NAME(name)    "curl_" #name,
-#define CURL_ADDRESS(name) .name = LIBRARY_FUNCTION(curl_##name),
-
-static const char *const names[] = {CURL_FUNCTIONS(CURL_NAME)};
-struct curl_api libcurl = {CURL_FUNCTIONS(CURL_ADDRESS)};
+static const char *const names[] = {CURL_FUNCTIONS(LIBRARY_NAME, curl_)};
+struct curl_api libcurl = {CURL_FUNCTIONS(LIBRARY_ADDRESS, curl_)};
 
 static struct library library = {
     LIBRARY_TABLE(names, libcurl),

@@ -11,21 +11,19 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/library.h"
 
 /* clang-format off */
-#define CURL_FUNCTIONS(X) \
-    X(global_init_mem) X(global_cleanup) X(version) X(version_info) \
-    X(getdate) X(easy_init) X(easy_setopt) X(easy_getinfo) \
-    X(easy_strerror) X(easy_cleanup) X(multi_init) X(multi_add_handle) \
-    X(multi_remove_handle) X(multi_perform) X(multi_poll) X(multi_wakeup) \
-    X(multi_info_read) X(multi_cleanup) X(slist_append) X(slist_free_all)
+#define CURL_FUNCTIONS(X, P) \
+    X(P, global_init_mem) X(P, global_cleanup) X(P, version) X(P, version_info) X(P, getdate) \
+    X(P, easy_init) X(P, easy_setopt) X(P, easy_getinfo) X(P, easy_strerror) X(P, easy_cleanup) \
+    X(P, multi_init) X(P, multi_add_handle) X(P, multi_remove_handle) X(P, multi_perform) \
+    X(P, multi_poll) X(P, multi_wakeup) X(P, multi_info_read) X(P, multi_cleanup) \
+    X(P, slist_append) X(P, slist_free_all)
 /* clang-format on */
 
 struct curl_api {
-#define CURL_POINTER(name) __typeof__(curl_##name) *name;
-    CURL_FUNCTIONS(CURL_POINTER)
-#undef CURL_POINTER
+    CURL_FUNCTIONS(LIBRARY_POINTER, curl_)
 };
 
 /* All pointers are NULL until curl_api_load has succeeded. */
