@@ -80,9 +80,9 @@ MUST_CHECK bool supervisor_committed(const struct supervisor *supervisor, uint64
 const struct service *supervisor_services(const struct supervisor *supervisor);
 
 /*
- * Applies changed settings: calls `choose` again; processes with the same service, labels, rate and
- * split stay as they are. A shorter interval_ns shortens the running interval, too. Of `settings`
- * only interval_ns, scan_ns and max_services are used.
+ * Applies changed settings: calls `choose` again; processes with the same service, labels, rate,
+ * split and sample_options stay as they are. A shorter interval_ns shortens the running interval,
+ * too. Of `settings` only interval_ns, scan_ns and max_services are used.
  */
 void supervisor_change(struct supervisor *supervisor, const struct engine_settings *settings,
                        const struct budget_limits *budget);

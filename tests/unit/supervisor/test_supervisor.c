@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_supervisor.c - changed settings reach what is sampled already. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/host/clock.h"
+#include "agent/supervisor/supervisor_internal.h"
+#include "tests/unit/unit_test.h"
+#include "tests/unit/waiting_child.h"
+
+/* A supervisor that has found a child of the test, and may start no sampler. */
+struct fixture {
+    struct supervisor *supervisor;
+    pid_t child;
+    struct target_profile profile; /* as the rules have it now */
+};
+
+static const struct budget_limits no_limits;
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
+{
+    const struct fixture *f = ctx;
+
+    (void)stat;
+    *out = f->profile;
+    return pid == f->child;
+}
+
+static void do_nothing(void)
+{
+}
+
+static struct engine_settings settings_of(struct fixture *f)
+{
+    return (struct engine_settings){
+        .choose = choose, .ctx = f, .scan_ns = NS_PER_S, .only = f->child};
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct engine_settings settings;
+
+    assert_non_null(f);
+    *state = f;
+    f->profile = (struct target_profile){.service = "shop", .rate_hz = 19};
+    f->child = waiting_child_start(do_nothing);
+    settings = settings_of(f);
+    f->supervisor = supervisor_new(&settings, &no_limits);
+    assert_non_null(f->supervisor);
+    for (size_t i = 0; i < SAMPLERS; i++)
+        f->supervisor->samplers[i].next_start_ns = UINT64_MAX;
+    finder_scan(f->supervisor->finder, clock_mono_ns());
+    assert_int_equal(f->supervisor->assignments.count, 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    supervisor_free(f->supervisor);
+    waiting_child_end(f->child);
+    free(f);
+    return 0;
+}
+
+/* Whether the process is sampled as before once the settings have changed. */
+static bool is_kept(struct fixture *f)
+{
+    const struct engine_settings settings = settings_of(f);
+    bool kept;
+
+    supervisor_change(f->supervisor, &settings, &no_limits);
+    kept = f->supervisor->assignments.count == 1;
+    finder_scan(f->supervisor->finder, clock_mono_ns());
+    assert_int_equal(f->supervisor->assignments.count, 1);
+    return kept;
+}
+
+static void keeps_a_process_whose_settings_stay(void **state)
+{
+    assert_true(is_kept(*state));
+}
+
+static void samples_a_process_anew_whose_settings_change(void **state)
+{
+    struct fixture *f = *state;
+
+    f->profile.options.hang_ns = 30 * NS_PER_S;
+    assert_false(is_kept(f));
+    assert_true(is_kept(f));
+    f->profile.options.role = CMDLINE_WORKER;
+    assert_false(is_kept(f));
+    f->profile.options.main_only = true;
+    assert_false(is_kept(f));
+    f->profile.rate_hz = 49;
+    assert_false(is_kept(f));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(keeps_a_process_whose_settings_stay),
+        TEST(samples_a_process_anew_whose_settings_change),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
