@@ -213,8 +213,7 @@ size_t supervisor_burst(struct supervisor *f, const struct burst *burst, uint64_
         ipc_burst(f, &f->samplers[i], &mine, now_ns);
     for (i = 0; i < f->assignments.count; i++) {
         assignment = &f->assignments.items[i];
-        count +=
-            assignment->sampling && burst_fits(&mine, assignment->id, assignment->profile.service);
+        count += assignment->sampling && burst_fits(&mine, assignment->id, assignment->service);
     }
     return count;
 }

@@ -559,7 +559,7 @@ void supervisor_each(struct supervisor *f,
     for (size_t i = 0; i < f->assignments.count; i++) {
         const struct assignment *assignment = &f->assignments.items[i];
         const struct burst *burst =
-            bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
+            bursts_of(&f->bursts, assignment->id, assignment->service, now_ns);
         const double wanted_hz = burst ? burst->rate_hz : assignment->profile.rate_hz;
         const double rate_hz =
             fair_share_hz(assignment->share_ns, assignment->counts.tick_ns, wanted_hz);

@@ -91,7 +91,7 @@ static struct fair_share_target *targets_of(const struct supervisor *f, uint64_t
     for (size_t i = 0; targets && i < all->count; i++) {
         const struct assignment *assignment = &all->items[i];
         const struct burst *burst =
-            bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
+            bursts_of(&f->bursts, assignment->id, assignment->service, now_ns);
 
         targets[i].id = assignment->id;
         targets[i].owner = assignment->profile.owner;

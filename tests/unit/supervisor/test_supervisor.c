@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_supervisor.c - changed settings reach what is sampled already. */
+/* test_supervisor.c - changed settings reach what is sampled already, and a process is known by the
+ * name that its sampler reports. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/host/clock.h"
@@ -98,6 +102,50 @@ static void samples_a_process_anew_whose_settings_change(void **state)
     assert_false(is_kept(f));
 }
 
+/* Its sampler samples it, and has found what an SDK calls its service. */
+static struct assignment *settle_as(struct fixture *f, const char *service)
+{
+    struct assignment *assignment = &f->supervisor->assignments.items[0];
+
+    (void)snprintf(assignment->service, sizeof(assignment->service), "%s", service);
+    assignment->settled = assignment->sampling = true;
+    return assignment;
+}
+
+static void note_rate(void *ctx, const struct supervisor_process *process)
+{
+    double *wanted_hz = ctx;
+
+    *wanted_hz = process->wanted_hz;
+}
+
+/* The rate that a process of `tick_ns` a sample is asked for: as told, and in the budget. */
+static double wanted_hz_of(struct fixture *f, double tick_ns)
+{
+    double told_hz = 0, counted_hz;
+
+    supervisor_each(f->supervisor, note_rate, &told_hz);
+    supervisor_step_budget(f->supervisor, clock_mono_ns());
+    counted_hz = (f->supervisor->budget.state.wanted_cpu - f->supervisor->budget.other_cpu) *
+                 f->supervisor->budget.charged * NS_PER_S / tick_ns;
+    assert_true(fabs(counted_hz - told_hz) < 0.01);
+    return told_hz;
+}
+
+static void has_a_burst_of_the_service_that_an_sdk_names(void **state)
+{
+    static const struct burst of_sdk = {.service = "sdk-shop", .rate_hz = 200},
+                              of_rules = {.service = "shop", .rate_hz = 300};
+    struct fixture *f = *state;
+    struct assignment *assignment = settle_as(f, "sdk-shop");
+
+    assignment->counts.tick_ns = 1e5;
+    assert_int_equal(supervisor_burst(f->supervisor, &of_rules, NS_PER_S * 60), 0);
+    assert_true(wanted_hz_of(f, 1e5) == 19);
+    assert_int_equal(supervisor_burst(f->supervisor, &of_sdk, NS_PER_S * 60), 1);
+    assert_true(wanted_hz_of(f, 1e5) == 200);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -105,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(keeps_a_process_whose_settings_stay),
         TEST(samples_a_process_anew_whose_settings_change),
+        TEST(has_a_burst_of_the_service_that_an_sdk_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
