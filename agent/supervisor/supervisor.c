@@ -262,7 +262,7 @@ static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dum
     struct assignment *assignment = reported(f, hang->id);
 
     if (assignment)
-        hang_report(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
+        hang_report(&f->hangs, &assignment->hang, hang, assignment->service, dump, size);
 }
 
 static void hear_warning(void *ctx, struct proc_id id, const struct err *text)
@@ -271,7 +271,7 @@ static void hear_warning(void *ctx, struct proc_id id, const struct err *text)
 
     if (assignment)
         log_line(LOG_LEVEL_WARNING, "process %d of service %s: %s", (int)id.pid,
-                 assignment->profile.service, text->text);
+                 assignment->service, text->text);
 }
 
 static void hear_child(void *ctx, const struct process_end *child)

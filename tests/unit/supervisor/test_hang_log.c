@@ -3,45 +3,19 @@
  * test_hang_log.c - of a hang there is a line and a dump, once; whatever processes do, they do not
  * flood the log.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/supervisor/hang_log.h"
+#include "tests/unit/captured_log.h"
 #include "tests/unit/unit_test.h"
 
-enum { PID = 4242, TEXT_MAX = 1 << 20 };
+enum { PID = 4242 };
 
 static const char dump[] =
     "\nThread 4242 \"MainThread\" (holds the GIL)\n    shop.py:3 in sell\x1b\n";
-
-static int file_fd = -1, stderr_fd = -1;
-
-/* stderr is a file in memory until captured(). */
-static void capture(void)
-{
-    file_fd = memfd_create("log", MFD_CLOEXEC);
-    stderr_fd = dup(STDERR_FILENO);
-    assert_true(file_fd >= 0 && stderr_fd >= 0);
-    assert_int_equal(fcntl(file_fd, F_SETFL, O_APPEND), 0);
-    assert_true(dup2(file_fd, STDERR_FILENO) >= 0);
-}
-
-static const char *captured(void)
-{
-    static char text[TEXT_MAX];
-    ssize_t got = pread(file_fd, text, sizeof(text) - 1, 0);
-
-    (void)dup2(stderr_fd, STDERR_FILENO);
-    text[got > 0 ? got : 0] = '\0';
-    (void)close(stderr_fd);
-    (void)close(file_fd);
-    return text;
-}
 
 static size_t times(const char *text, const char *word)
 {

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/host/clock.h"
+#include "agent/host/log.h"
 #include "agent/supervisor/supervisor_internal.h"
+#include "tests/unit/captured_log.h"
 #include "tests/unit/unit_test.h"
 #include "tests/unit/waiting_child.h"
 
@@ -146,6 +149,72 @@ static void has_a_burst_of_the_service_that_an_sdk_names(void **state)
     assert_true(wanted_hz_of(f, 1e5) == 200);
 }
 
+static void connect_sampler(struct sampler_process *sampler, struct ipc_channel *other)
+{
+    int sockets[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    ipc_channel_init(&sampler->child.channel, sockets[0]);
+    ipc_channel_init(other, sockets[1]);
+    sampler->child.pid = getpid(); /* it runs */
+    sampler->child.pidfd = -1;
+}
+
+static void disconnect_sampler(struct sampler_process *sampler, struct ipc_channel *other)
+{
+    sampler->child.pid = 0;
+    ipc_channel_finish(&sampler->child.channel);
+    ipc_channel_finish(other);
+}
+
+static void send_report(struct ipc_channel *to, enum report kind, const void *report, size_t size)
+{
+    assert_int_equal(ipc_channel_send(to, kind, report, size, NULL, 0), IPC_CHANNEL_OK);
+}
+
+/* Reports of a process of the fixture: its build, a hang and a warning. */
+static void send_hang_and_warning(const struct fixture *f, struct ipc_channel *to)
+{
+    const struct proc_id id = f->supervisor->assignments.items[0].id;
+    struct report_build build = {""};
+    struct report_warning warning;
+    struct engine_hang hang;
+
+    build_id(build.id);
+    memset(&warning, 0, sizeof(warning)); /* padding, too */
+    warning.id = id;
+    err_set(&warning.text, "it holds a second Python");
+    memset(&hang, 0, sizeof(hang));
+    hang.id = id;
+    hang.kind = HANG_STUCK;
+    send_report(to, REPORT_BUILD, &build, sizeof(build));
+    send_report(to, REPORT_HANG, &hang, sizeof(hang));
+    send_report(to, REPORT_WARNING, &warning, sizeof(warning));
+}
+
+static void logs_the_name_that_an_sdk_gives(void **state)
+{
+    struct fixture *f = *state;
+    struct assignment *assignment = settle_as(f, "sdk-shop");
+    struct signalfd_siginfo info;
+    struct ipc_channel sampler;
+    const char *text;
+
+    log_init(LOG_LEVEL_INFO);
+    connect_sampler(assignment->sampler, &sampler);
+    assignment->sent = true;
+    f->supervisor->look_ns = f->supervisor->budget_ns = UINT64_MAX;
+    send_hang_and_warning(f, &sampler);
+    capture();
+    assert_int_equal(supervisor_run(f->supervisor, clock_mono_ns() + 100 * NS_PER_MS, &info),
+                     ENGINE_DEADLINE);
+    text = captured();
+    disconnect_sampler(assignment->sampler, &sampler);
+
+    assert_non_null(strstr(text, "of service sdk-shop hangs"));
+    assert_non_null(strstr(text, "of service sdk-shop: it holds a second Python"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -154,6 +223,7 @@ int main(void)
         TEST(keeps_a_process_whose_settings_stay),
         TEST(samples_a_process_anew_whose_settings_change),
         TEST(has_a_burst_of_the_service_that_an_sdk_names),
+        TEST(logs_the_name_that_an_sdk_gives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
