@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.c - see supervisor.h: what is found, heard and delivered. */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -439,14 +440,15 @@ static void hear(struct supervisor *f, struct sampler_process *sampler)
 }
 
 /* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
- * reads the latter. True: a signal. */
-static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
-                                      struct signalfd_siginfo *out_signal)
+ * reads the latter. Gives ENGINE_SIGNAL, ENGINE_FAILED, or else ENGINE_MESSAGES. */
+static enum engine_event wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
+                                                   struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = timespec_of_ns(left);
     struct pollfd fds[EVENTS_MAX] = {{.fd = out_signal ? f->signal_fd : -1, .events = POLLIN}};
     struct sampler_process *sampler;
+    int count;
 
     for (size_t i = 0; i < SAMPLERS; i++) {
         sampler = &f->samplers[i];
@@ -461,8 +463,13 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
             .fd = sampler_process_runs(sampler) ? sampler->child.pidfd : -1, .events = POLLIN};
     }
     fds[BIRTHS_AT] = (struct pollfd){.fd = finder_births_fd(f->finder, now_ns), .events = POLLIN};
-    if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
-        return false;
+    count = ppoll(fds, EVENTS_MAX, &timeout, NULL);
+    if (count < 0 && errno != EINTR) {
+        log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
+        return ENGINE_FAILED;
+    }
+    if (count <= 0)
+        return ENGINE_MESSAGES;
     if (fds[BIRTHS_AT].revents)
         finder_hear_births(f->finder, clock_mono_ns());
     for (size_t i = 0; i < SAMPLERS; i++) {
@@ -471,8 +478,10 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
         if (fds[2 + 2 * i].revents && sampler_process_runs(&f->samplers[i]))
             supervisor_replace_ended(f, &f->samplers[i]);
     }
-    return fds[0].revents &&
-           read(f->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
+    return fds[0].revents && read(f->signal_fd, out_signal, sizeof(*out_signal)) ==
+                                 (ssize_t)sizeof(*out_signal)
+               ? ENGINE_SIGNAL
+               : ENGINE_MESSAGES;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -483,6 +492,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
                                  struct signalfd_siginfo *out_signal)
 {
+    enum engine_event event;
     uint64_t now_ns, until;
 
     for (;;) {
@@ -501,8 +511,9 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
             end_supervisor_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), earlier(f->look_ns, f->budget_ns));
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
-        if (wait_for_sampler_messages(f, earlier(until, deadline_ns), out_signal))
-            return ENGINE_SIGNAL;
+        event = wait_for_sampler_messages(f, earlier(until, deadline_ns), out_signal);
+        if (event != ENGINE_MESSAGES)
+            return event;
     }
 }
 
@@ -511,7 +522,8 @@ static void finish_interval(struct supervisor *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         supervisor_look(f, clock_mono_ns());
-        (void)wait_for_sampler_messages(f, earlier(end_ns, f->look_ns), NULL);
+        if (wait_for_sampler_messages(f, earlier(end_ns, f->look_ns), NULL) == ENGINE_FAILED)
+            break;
     }
     end_supervisor_interval(f, last, clock_mono_ns());
 }

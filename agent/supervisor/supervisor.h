@@ -53,7 +53,7 @@ struct supervisor;
 MUST_CHECK struct supervisor *supervisor_new(const struct engine_settings *settings,
                                              const struct budget_limits *budget);
 
-/* As engine_run; gives ENGINE_DEADLINE or ENGINE_SIGNAL. */
+/* As engine_run; gives ENGINE_DEADLINE, ENGINE_SIGNAL or ENGINE_FAILED. */
 MUST_CHECK enum engine_event supervisor_run(struct supervisor *supervisor, uint64_t deadline_ns,
                                             struct signalfd_siginfo *out_signal);
 

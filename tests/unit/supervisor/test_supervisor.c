@@ -12,6 +12,7 @@
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor_internal.h"
 #include "tests/unit/captured_log.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/unit_test.h"
 #include "tests/unit/waiting_child.h"
 
@@ -215,6 +216,28 @@ static void logs_the_name_that_an_sdk_gives(void **state)
     assert_non_null(strstr(text, "of service sdk-shop: it holds a second Python"));
 }
 
+/* ppoll takes no more entries than the process may have descriptors. */
+static void ends_when_it_cannot_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct signalfd_siginfo info;
+    struct rlimit before;
+    enum engine_event event;
+    const char *text;
+
+    log_init(LOG_LEVEL_INFO);
+    f->supervisor->look_ns = f->supervisor->budget_ns = UINT64_MAX;
+    capture();
+    before = descriptors_forbid();
+    event = supervisor_run(f->supervisor, clock_mono_ns() + 100 * NS_PER_MS, &info);
+    supervisor_flush(f->supervisor);
+    descriptors_allow(before);
+    text = captured();
+
+    assert_int_equal(event, ENGINE_FAILED);
+    assert_non_null(strstr(text, "error: waiting: Invalid argument\n"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -224,6 +247,7 @@ int main(void)
         TEST(samples_a_process_anew_whose_settings_change),
         TEST(has_a_burst_of_the_service_that_an_sdk_names),
         TEST(logs_the_name_that_an_sdk_gives),
+        TEST(ends_when_it_cannot_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
