@@ -41,28 +41,50 @@ static void exec_command(char **argv, const sigset_t *mask, int report_fd)
     _exit(EXIT_CANNOT_RUN);
 }
 
+/* Makes the process of the command. Gives the end of the pipe through which that says why it cannot
+ * become the command; -1: there is no process, errno says why. */
+static int fork_command(struct command *child, char **argv, const sigset_t *mask)
+{
+    int report[2], cause;
+    pid_t pid;
+
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        exec_command(argv, mask, report[1]);
+    cause = errno;
+    (void)close(report[1]);
+    if (pid > 0) {
+        child->pid = pid;
+        return report[0];
+    }
+    (void)close(report[0]);
+    errno = cause;
+    return -1;
+}
+
 int command_start(struct command *child, char **argv, const sigset_t *mask, struct err *err)
 {
-    int report[2], cause = 0;
+    int report_fd, cause = 0;
     ssize_t got;
 
     *child = (struct command){0};
     /* Daemons among the descendants stay ours: found by ancestry, readable under Yama. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (pipe2(report, O_CLOEXEC) != 0 || (child->pid = fork()) < 0) {
+    report_fd = fork_command(child, argv, mask);
+    if (report_fd < 0) {
         err_set(err, "%s: %s", argv[0], strerror(errno));
-        return EXIT_CANNOT_RUN;
+        return EXIT_NOT_STARTED;
     }
-    if (child->pid == 0)
-        exec_command(argv, mask, report[1]);
-    (void)close(report[1]);
     do
-        got = read(report[0], &cause, sizeof(cause));
+        got = read(report_fd, &cause, sizeof(cause));
     while (got < 0 && errno == EINTR);
-    (void)close(report[0]);
+    (void)close(report_fd);
     if (got <= 0) /* closed by a successful exec */
         return EXIT_OK;
     (void)waitpid(child->pid, NULL, 0); /* it has said all, and exits: nothing keeps it */
+    child->pid = 0;
     err_set(err, "%s: %s", argv[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }

@@ -17,7 +17,7 @@
 #include "base/err.h"
 
 struct command {
-    pid_t pid;
+    pid_t pid;       /* 0: it was not started */
     bool ended;      /* and reaped */
     int exit_status; /* once it has ended: its own, or 128 + the signal that killed it */
 };
@@ -27,7 +27,7 @@ struct command {
 void command_block_signals(sigset_t *reported, sigset_t *before);
 
 /* Starts a command with the signal mask `mask`, and makes this process the parent of its orphans.
- * Gives EXIT_OK; or EXIT_NOT_FOUND or EXIT_CANNOT_RUN, and `err` says why. */
+ * Gives EXIT_OK; or EXIT_NOT_FOUND, EXIT_CANNOT_RUN or EXIT_NOT_STARTED, and `err` says why. */
 MUST_CHECK int command_start(struct command *child, char **argv, const sigset_t *mask,
                              struct err *err);
 

@@ -11,7 +11,7 @@ enum {
     EXIT_UNAVAILABLE = 69,   /* no such process, no Python in it, or it cannot be read; no agent */
     EXIT_NO_PERMISSION = 77, /* to read or stop the process */
     EXIT_CONFIG = 78,        /* the settings are wrong */
-    EXIT_NOT_STARTED = 125,  /* pystrobe exec could not make a process for the command */
+    EXIT_NOT_STARTED = 125,  /* no process could be made for the command */
     EXIT_CANNOT_RUN = 126,   /* the command was found, but cannot be executed */
     EXIT_NOT_FOUND = 127     /* the command was not found */
 };

@@ -11,6 +11,7 @@
 
 #include "agent/exec/command.h"
 #include "agent/host/exits.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/unit_test.h"
 
 static sigset_t reported, before;
@@ -97,6 +98,7 @@ static int start_fails(const char *command, const char *message)
     (void)snprintf(name, sizeof(name), "%s", command);
     status = command_start(&child, argv, &before, &err);
     assert_string_equal(err.text, message);
+    assert_int_equal(child.pid, 0); /* whoever has the number later is not signalled */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
     return status;
 }
@@ -122,6 +124,59 @@ static void gives_126_for_a_command_that_cannot_be_run(void **state)
     assert_int_equal(start_fails(path, message), EXIT_CANNOT_RUN);
     assert_int_equal(start_fails("/tmp", "/tmp: Permission denied"), EXIT_CANNOT_RUN);
     assert_int_equal(unlink(path), 0);
+}
+
+static void gives_125_where_no_descriptor_is_left(void **state)
+{
+    const struct rlimit limit = descriptors_forbid();
+    const int status = start_fails("true", "true: Too many open files");
+
+    (void)state;
+    descriptors_allow(limit);
+    assert_int_equal(status, EXIT_NOT_STARTED);
+}
+
+/* The number of the next descriptor that is opened. */
+static int next_descriptor(void)
+{
+    const int fd = dup(STDERR_FILENO);
+
+    (void)close(fd);
+    return fd;
+}
+
+/* In a child, whose user may have no further process. Gives its exit status, EXIT_OK: cannot tell.
+ */
+static int start_without_processes(void)
+{
+    char *argv[] = {(char[]){"true"}, NULL};
+    const struct rlimit none = {0, 0};
+    const int first = next_descriptor();
+    struct err err = {""};
+    struct command child;
+    int status;
+
+    if (setresuid(65534, 65534, 65534) != 0 || setrlimit(RLIMIT_NPROC, &none) != 0)
+        return EXIT_OK;
+    status = command_start(&child, argv, &before, &err);
+    return next_descriptor() == first && child.pid == 0 &&
+                   strcmp(err.text, "true: Resource temporarily unavailable") == 0
+               ? status
+               : EXIT_FAILED;
+}
+
+static void gives_125_and_closes_its_pipe_where_no_process_may_be_made(void **state)
+{
+    const pid_t pid = fork();
+    int status;
+
+    (void)state;
+    if (pid == 0)
+        _exit(start_without_processes());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WEXITSTATUS(status) == EXIT_OK)
+        skip(); /* only root may become another user */
+    assert_int_equal(WEXITSTATUS(status), EXIT_NOT_STARTED);
 }
 
 static void gives_the_command_the_signal_mask_that_was_there(void **state)
@@ -236,6 +291,8 @@ int main(void)
         cmocka_unit_test(gives_128_and_the_signal_for_a_killed_command),
         cmocka_unit_test(gives_127_for_a_command_that_is_not_there),
         cmocka_unit_test(gives_126_for_a_command_that_cannot_be_run),
+        cmocka_unit_test(gives_125_where_no_descriptor_is_left),
+        cmocka_unit_test(gives_125_and_closes_its_pipe_where_no_process_may_be_made),
         cmocka_unit_test(gives_the_command_the_signal_mask_that_was_there),
         cmocka_unit_test(collects_orphans_and_keeps_the_commands_own_status),
         cmocka_unit_test(passes_signals_on_while_it_waits),
