@@ -364,21 +364,24 @@ static void give_to_child_tail(void *ctx, uint32_t row, uint64_t share)
 struct child_look {
     struct process *process;
     uint64_t now_ns;
+    uint64_t tails_ns; /* of child_tails, that may yet be given */
 };
 
 /* Some of the time of children that nobody sampled; see children_told. */
 static void give_to_children(void *ctx, const char *name, uint64_t start, uint64_t ns)
 {
-    const struct child_look *look = ctx;
+    struct child_look *look = ctx;
     struct process *p = look->process;
     struct service_tag tag = tag_of(p);
     char since[SERVICE_SINCE_MAX];
+    uint64_t given_ns;
 
-    if (!name) {
-        ns -= cpu_attribution_divide(&p->child_tails, CPU_ATTRIBUTION_RAN,
-                                     ns < p->child_tails.now ? ns : p->child_tails.now,
-                                     give_to_child_tail, p);
-        cpu_attribution_clear(&p->child_tails);
+    if (!name || !name[0]) { /* it may be of a child that was sampled */
+        given_ns = cpu_attribution_divide(&p->child_tails, CPU_ATTRIBUTION_RAN,
+                                          ns < look->tails_ns ? ns : look->tails_ns,
+                                          give_to_child_tail, p);
+        look->tails_ns -= given_ns;
+        ns -= given_ns;
     }
     if (ns == 0)
         return;
@@ -388,10 +391,12 @@ static void give_to_children(void *ctx, const char *name, uint64_t start, uint64
 
 static void look_at_children(struct process *p, uint64_t now_ns)
 {
-    struct child_look look = {p, now_ns};
+    struct child_look look = {p, now_ns, p->child_tails.now};
 
     if (p->children.pid)
         children_look(&p->children, give_to_children, &look);
+    if (look.tails_ns < p->child_tails.now)
+        cpu_attribution_clear(&p->child_tails);
 }
 
 /* Looks at what is around its threads: while a process is young, often, as it may end soon. */

@@ -26,9 +26,14 @@
 #include "tests/unit/descriptors.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
+#include "tests/unit/waiting_child.h"
 #include "unwind/target.h"
 
 enum { THREADS = 5, NO_SUCH_TID = 2000000000 };
+
+/* CPU time of children that no sample saw; that of children is told in ticks. */
+#define UNSEEN_NS    (40 * NS_PER_MS)
+#define STAT_TICK_NS (10 * NS_PER_MS)
 
 static const char image[] = "tests/golden/unwind/3.15.2-debian.img";
 
@@ -535,6 +540,41 @@ static void gives_the_rest_of_a_child_to_what_its_only_sample_saw(void **state)
     stop_worker(&worker);
     end_thread_of_worker(&worker);
     end_worker(&worker);
+}
+
+static void use_unseen(void)
+{
+    burn(UNSEEN_NS + 3 * STAT_TICK_NS);
+}
+
+/* Two children that were sampled have ended: their names are not known. */
+static void gives_the_rest_of_children_without_a_name_to_what_they_did_last(void **state)
+{
+    static const struct service_tag tag = {.pid = 0};
+    struct fixture *f = *state;
+    struct children *children = &f->process.children;
+    struct proc_stat stat;
+
+    begin(f, SPLIT_NONE, 0);
+    waiting_child_end(waiting_child_start(use_unseen));
+    assert_int_equal(proc_stat_read(getpid(), &stat), PROC_OK);
+    if (stat.waited_cpu_ns < UNSEEN_NS)
+        skip(); /* qemu makes it up */
+    children->pid = getpid();
+    children->known_ns = stat.waited_cpu_ns - UNSEEN_NS;
+    children->items = calloc(2, sizeof(*children->items));
+    assert_non_null(children->items);
+    children->count = children->capacity = 2;
+    for (int i = 0; i < 2; i++)
+        children->items[i] =
+            (struct child){.id = {NO_SUCH_TID + i, 1}, .cpu_ns = UNSEEN_NS / 4 * (unsigned)(i + 1)};
+    assert_true(cpu_attribution_add(&f->process.child_tails,
+                                    service_class_row(f->service, CPU_NATIVE, "last", &tag),
+                                    UNSEEN_NS / 2, CPU_ATTRIBUTION_RAN));
+    process_commit(&f->process, NS_PER_S);
+
+    assert_int_equal(own_time(f, VALUE_CPU, "last"), UNSEEN_NS / 2);
+    assert_int_equal(own_time(f, VALUE_CPU, "<CPU of children"), UNSEEN_NS / 2);
 }
 
 /* All states of the image on one kernel thread. */
@@ -1151,6 +1191,7 @@ int main(void)
         TEST(gives_what_a_shutdown_takes_to_a_frame_that_says_so),
         TEST(gives_the_rest_to_the_stacks_of_threads_that_ended),
         TEST(gives_the_rest_of_a_child_to_what_its_only_sample_saw),
+        TEST(gives_the_rest_of_children_without_a_name_to_what_they_did_last),
         TEST(gives_no_more_to_a_thread_that_has_left_python),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
