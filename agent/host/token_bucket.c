@@ -11,8 +11,9 @@ struct token_bucket token_bucket_full(double per_s, double most, uint64_t now_ns
 
 static void fill(struct token_bucket *bucket, uint64_t now_ns)
 {
-    if (now_ns > bucket->filled_ns)
-        bucket->tokens += (double)(now_ns - bucket->filled_ns) / NS_PER_S * bucket->per_s;
+    if (now_ns <= bucket->filled_ns)
+        return;
+    bucket->tokens += (double)(now_ns - bucket->filled_ns) / NS_PER_S * bucket->per_s;
     if (bucket->tokens > bucket->most)
         bucket->tokens = bucket->most;
     bucket->filled_ns = now_ns;

@@ -15,7 +15,7 @@
 /* Holds up to `most` tokens and gets `per_s` of them each second. All zeros: it never has one. */
 struct token_bucket {
     double per_s, most, tokens;
-    uint64_t filled_ns; /* monotonic: when `tokens` was computed last */
+    uint64_t filled_ns; /* monotonic: the time up to which `tokens` has been filled */
 };
 
 /* A full bucket. */

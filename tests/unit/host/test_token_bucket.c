@@ -33,6 +33,8 @@ static void gets_nothing_of_a_clock_that_goes_back(void **state)
     (void)state;
     assert_true(token_bucket_take(&bucket, 10 * NS_PER_S));
     assert_false(token_bucket_take(&bucket, 9 * NS_PER_S));
+    assert_false(token_bucket_take(&bucket, 10 * NS_PER_S)); /* that second counts once */
+    assert_true(token_bucket_take(&bucket, 11 * NS_PER_S));
     assert_false(token_bucket_take(&empty, 10 * NS_PER_S));
 }
 
