@@ -167,8 +167,10 @@ bool store_query_timeline(const struct store_query *query, struct buf *out, stru
     size_t i, count, read = 0;
 
     if (!report_files_of_range(query->store, query->folder, query->from_ms, query->to_ms, &files,
-                               err))
+                               err)) {
+        report_files_finish(&files);
         return false;
+    }
     count = files.count < STORE_QUERY_POINTS_MAX ? files.count : STORE_QUERY_POINTS_MAX;
     buf_add_fmt(out, "{\"files\":%zu,\"points\":[", files.count);
     for (i = 0; i < count && clock_mono_ns() < query->deadline_ns; i++, read++)

@@ -2,6 +2,7 @@
 /* test_store_query.c - what the page is told of a store. */
 #include "agent/report/store_query.h"
 #include "exporters/store_name.h"
+#include "tests/unit/alloc_fail.h"
 #include "tests/unit/formats/example.h"
 #include "tests/unit/temp_tree.h"
 
@@ -199,6 +200,26 @@ static void says_why_there_is_nothing(void **state)
     buf_finish(&out);
 }
 
+/* What was listed by then is freed, as valgrind and sanitizers see. */
+static void says_that_there_is_no_memory_to_list_a_range(void **state)
+{
+    const struct store_query all = range(0, 9000);
+    struct err err = {""};
+    struct buf out;
+    bool good;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    alloc_fail_at(5); /* of the array and the paths */
+    good = store_query_timeline(&all, &out, &err);
+    (void)alloc_fail_stop();
+
+    assert_false(good);
+    assert_string_equal(err.text, "out of memory");
+    assert_int_equal(out.size, 0);
+    buf_finish(&out);
+}
+
 /* Marks the things of the first `turns` turns; gives how many lie between two of them at most. */
 static size_t largest_hole(bool *seen, size_t turns, size_t count)
 {
@@ -266,6 +287,7 @@ int main(void)
         cmocka_unit_test(takes_what_has_a_label),
         cmocka_unit_test(sets_two_ranges_against_each_other),
         cmocka_unit_test(says_why_there_is_nothing),
+        cmocka_unit_test(says_that_there_is_no_memory_to_list_a_range),
         cmocka_unit_test(reads_each_file_once_and_evenly),
         cmocka_unit_test(leaves_out_the_smallest_nodes),
     };
