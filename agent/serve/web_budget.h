@@ -41,7 +41,9 @@ struct web_rate {
 
 void web_rate_init(struct web_rate *rate, uint64_t now_ns);
 
-/* Takes a token of this address, and one of all clients. True: both had one: serve the request. */
+/* Takes a token of this address, and one of all clients. True: both had one: serve the request. The
+ * token of the address is spent also if the other one is missing, because clients in a loop would
+ * else have tokens all the time and take each new one of all clients. */
 MUST_CHECK bool web_rate_take(struct web_rate *rate, struct web_client_key key, uint64_t now_ns);
 
 struct web_cpu {

@@ -57,6 +57,27 @@ static void bounds_all_clients_together(void **state)
     assert_int_equal(served, WEB_REQUESTS_BURST);
 }
 
+/* Who is refused has lost the token of his address: else clients in a loop took each of all. */
+static void serves_another_client_beside_many_in_loops(void **state)
+{
+    const uint64_t asks_ns = 997 * NS_PER_MS;
+    unsigned served = 0, asked = 0;
+    struct web_rate rate;
+
+    (void)state;
+    web_rate_init(&rate, NS_PER_S);
+    for (uint64_t at_ns = NS_PER_S; at_ns < 300 * NS_PER_S; at_ns += NS_PER_MS) {
+        for (uint64_t i = 0; i < 3; i++)
+            (void)count_served(&rate, (struct web_client_key){7, i}, 1, at_ns);
+        if (at_ns % asks_ns == 0) {
+            served += count_served(&rate, far, 1, at_ns);
+            asked++;
+        }
+    }
+
+    assert_in_range(served, asked / 4, asked);
+}
+
 static void gives_a_share_of_a_core_over_a_minute(void **state)
 {
     uint64_t used_ns = 0, now_ns = NS_PER_S;
@@ -112,6 +133,7 @@ int main(void)
         cmocka_unit_test(serves_a_client_in_a_loop_half_of_all),
         cmocka_unit_test(serves_another_client_beside_it),
         cmocka_unit_test(bounds_all_clients_together),
+        cmocka_unit_test(serves_another_client_beside_many_in_loops),
         cmocka_unit_test(gives_a_share_of_a_core_over_a_minute),
         cmocka_unit_test(tells_how_long_an_expensive_answer_is_made_up_for),
         cmocka_unit_test(takes_another_share_at_once),
