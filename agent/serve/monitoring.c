@@ -200,6 +200,22 @@ static void add_exporter_states(struct state *state, const struct monitoring_sou
     }
 }
 
+/* As resolve_target has it. */
+static void add_sections(struct state *state, const struct conf *conf)
+{
+    struct state_section *section;
+
+    for (size_t i = 0; i < conf->target_count; i++) {
+        if (strchr(conf->targets[i].service, '$'))
+            continue;
+        section = state_add_section(state);
+        if (!section)
+            return;
+        (void)snprintf(section->name, sizeof(section->name), "%s", conf->targets[i].name);
+        (void)snprintf(section->service, sizeof(section->service), "%s", conf->targets[i].service);
+    }
+}
+
 /* Once a second, or twice as often as the watchdog looks. */
 static uint64_t publish_again_ns(const struct monitoring *monitoring)
 {
@@ -286,6 +302,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     proc_reader_each_blocker(sources->reader, add_blocker, state);
     state->profiles = sources->publisher->profiles;
     add_exporter_states(state, sources);
+    add_sections(state, sources->conf);
     delivery_spool_stats(sources->publisher->delivery, &state->spool);
     state->ready = monitoring->published;
     monitoring->published = true;

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ void state_drop(struct state *state)
     free(state->targets);
     free(state->services);
     free(state->exporters);
+    free(state->sections);
     free(state);
 }
 
@@ -54,6 +56,22 @@ struct state_exporter *state_add_exporter(struct state *state)
         return NULL;
     state->exporters[state->exporter_count] = (struct state_exporter){0};
     return &state->exporters[state->exporter_count++];
+}
+
+struct state_section *state_add_section(struct state *state)
+{
+    if (!ARRAY_RESERVE(state->sections, state->section_room, state->section_count + 1))
+        return NULL;
+    state->sections[state->section_count] = (struct state_section){.name = ""};
+    return &state->sections[state->section_count++];
+}
+
+const char *state_service_of(const struct state *state, const char *target)
+{
+    for (size_t i = 0; i < state->section_count; i++)
+        if (strcmp(state->sections[i].name, target) == 0)
+            return state->sections[i].service;
+    return target;
 }
 
 static size_t count_fds(void)

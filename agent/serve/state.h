@@ -53,6 +53,11 @@ struct state_exporter {
     struct delivery_stats delivery;
 };
 
+/* A [target] section whose service has no variables. */
+struct state_section {
+    char name[STATE_NAME_MAX], service[STATE_NAME_MAX];
+};
+
 /* The settings, and the last reload. */
 struct state_config {
     char path[STATE_NAME_MAX]; /* of the ini file */
@@ -89,16 +94,22 @@ struct state {
     size_t service_count, service_room;
     struct state_exporter *exporters; /* owned */
     size_t exporter_count, exporter_room;
+    struct state_section *sections; /* owned */
+    size_t section_count, section_room;
 };
 
 /* Gives: an empty state with one reference; NULL: out of memory. */
 MUST_CHECK struct state *state_new(void);
 
-/* Append a zeroed target, service or exporter. Lend it until the next call. NULL: no memory, or
- * there are STATE_TARGETS_MAX targets. */
+/* Append a zeroed target, service, exporter or section. Lend it until the next call. NULL: no
+ * memory, or there are STATE_TARGETS_MAX targets. */
 MUST_CHECK struct state_target *state_add_target(struct state *state);
 MUST_CHECK struct state_service *state_add_service(struct state *state);
 MUST_CHECK struct state_exporter *state_add_exporter(struct state *state);
+MUST_CHECK struct state_section *state_add_section(struct state *state);
+
+/* The service that `target` names: that of the section of this name, or else `target` itself. */
+const char *state_service_of(const struct state *state, const char *target);
 
 /* Sets cpu_ns, memory_bytes, fds and fds_max to those of this process. */
 void state_own_use(struct state *state);

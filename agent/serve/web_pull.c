@@ -203,14 +203,15 @@ static void add_dump(const struct program *program, const char *word, const char
     buf_finish(&text);
 }
 
-/* True if a target is what `whom` says: its number, its service, or "". */
-static bool is_meant(const struct state_target *target, const char *resolve_target)
+/* True if a target is what was asked for: its number, its service, a section of that, or "". */
+static bool is_meant(const struct state *state, const struct state_target *target,
+                     const char *asked)
 {
     char number[16];
 
     (void)snprintf(number, sizeof(number), "%d", (int)target->pid);
-    return resolve_target[0] == '\0' || strcmp(resolve_target, number) == 0 ||
-           strcmp(resolve_target, target->service) == 0;
+    return asked[0] == '\0' || strcmp(asked, number) == 0 ||
+           strcmp(state_service_of(state, asked), target->service) == 0;
 }
 
 void web_pull_stacks(const struct web_request *request, struct web_answer *answer)
@@ -224,7 +225,7 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
 
     web_takes(request, STACKS_SECONDS);
     for (i = 0; good && state && i < state->target_count; i++) {
-        if (!is_meant(&state->targets[i], resolve_target) || count++ >= shown)
+        if (!is_meant(state, &state->targets[i], resolve_target) || count++ >= shown)
             continue;
         if (count > 1 && web_wait_s(request) > 0) { /* one is always shown */
             shown = count - 1;

@@ -164,6 +164,9 @@ def test_stacks_are_those_of_all_threads(shop):
     assert text.count(" in idle\n") == 2, text
     status, body, _ = pages.ask(port, "/debug/stacks?pid=%d" % pids["bake"])
     assert status == 200 and "Process %d:" % pids["brew"] not in body.decode()
+    for target in ("shop", "desk"):  # the service, and its section
+        status, body, _ = pages.ask(port, "/debug/stacks?target=" + target)
+        assert status == 200 and all("Process %d:" % pid in body.decode() for pid in pids.values())
     assert pages.ask(port, "/debug/stacks?target=nobody")[0] == 404
     status, body, _ = pages.ask(port, "/debug/pprof/")
     assert status == 200 and all(str(pid) in body.decode() for pid in pids.values())

@@ -302,6 +302,24 @@ static void tells_what_was_sampled_and_dropped_of_each_target(void **state)
     state_drop(s);
 }
 
+static void knows_the_service_of_a_section(void **state)
+{
+    struct state *s = state_new();
+    struct state_section *section;
+
+    (void)state;
+    assert_non_null(s);
+    section = state_add_section(s);
+    assert_non_null(section);
+    (void)snprintf(section->name, sizeof(section->name), "till");
+    (void)snprintf(section->service, sizeof(section->service), "shop");
+
+    assert_string_equal(state_service_of(s, "till"), "shop");
+    assert_string_equal(state_service_of(s, "shop"), "shop");
+    assert_string_equal(state_service_of(s, "mail"), "mail");
+    state_drop(s);
+}
+
 static void knows_what_it_uses(void **state)
 {
     struct state *s = state_new();
@@ -330,6 +348,7 @@ int main(void)
         cmocka_unit_test(tells_of_a_reload_that_failed),
         cmocka_unit_test(lists_a_bounded_number_of_targets),
         cmocka_unit_test(tells_what_was_sampled_and_dropped_of_each_target),
+        cmocka_unit_test(knows_the_service_of_a_section),
         cmocka_unit_test(knows_what_it_uses),
     };
 
