@@ -142,9 +142,11 @@ static void add_service_to_job(struct on_demand *on_demand, struct on_demand_job
     const struct burst *resolve_target = &job->selection;
     const struct pprof_label process = {.key = "pid", .num = resolve_target->id.pid};
     struct pprof_rule rule = {.subtract = subtract};
+    int64_t samples = 0;
     enum pprof_rc rc;
 
     if (resolve_target->id.pid) {
+        samples = pprof_total(job->answer.profile, VALUE_SAMPLES);
         rule.with = &process;
         rule.with_count = 1;
     } else if (resolve_target->service[0] == '\0') {
@@ -153,11 +155,13 @@ static void add_service_to_job(struct on_demand *on_demand, struct on_demand_job
     } else if (strcmp(resolve_target->service, service->name) != 0) {
         return;
     }
-    if (job->answer.period_ns == 0 || service->period_ns < job->answer.period_ns)
-        job->answer.period_ns = service->period_ns;
     rc = pprof_merge_by(job->answer.profile, service->profile, &rule);
     if (rc != PPROF_OK)
         finish_job(on_demand, job, rc == PPROF_FULL ? ON_DEMAND_FULL : ON_DEMAND_NOMEM);
+    else if ((!resolve_target->id.pid ||
+              pprof_total(job->answer.profile, VALUE_SAMPLES) != samples) &&
+             (job->answer.period_ns == 0 || service->period_ns < job->answer.period_ns))
+        job->answer.period_ns = service->period_ns;
 }
 
 static void add_all(struct on_demand *on_demand, struct on_demand_job *job,

@@ -48,7 +48,7 @@ struct on_demand_answer {
     struct pprof *profile; /* owned by the caller: pprof_free */
     int64_t start_utc_ns;
     uint64_t duration_ns;
-    uint64_t period_ns; /* shortest of the services in it; of all services if a pid was asked for */
+    uint64_t period_ns; /* shortest of the services in it; 0: there are none */
 };
 
 /* `signal` is sent to this process for each request. NULL: out of memory. */
