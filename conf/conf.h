@@ -127,7 +127,8 @@ struct conf_source {
  * A variable is named PYSTROBE_SECTION_KEY, in capitals, or PYSTROBE_SECTION_NAME_KEY if the
  * section has a name. In NAME "_" stands for each character that is no letter or digit; if no
  * section has this NAME, the variable makes one, its name in lower case. The text after the prefix
- * of a free key becomes lower case; after header. "_" also becomes "-", after env. nothing changes.
+ * of a free key becomes lower case. After header., header_file., header_env. and header_credential.
+ * "_" also becomes "-"; after env. and exclude_env. nothing changes.
  * Variables are ignored whose section resembles none, or that Kubernetes sets for a service.
  *
  * Gives:  *out, which the caller ends with conf_free; untouched on failure.

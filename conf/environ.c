@@ -74,6 +74,17 @@ static const char *find_section_name(const struct conf_build *build, enum conf_k
     return NULL;
 }
 
+/* True if a way with a known key is better than `best`. Of two keys that begin at the same place,
+ * header. and header_file., the longer one is. */
+static bool is_better_split(const struct way *way, const struct way *best)
+{
+    if (!best->option || !way->existing != !best->existing)
+        return !best->option || way->existing;
+    if (way->name_size != best->name_size)
+        return way->name_size < best->name_size;
+    return way->key > best->key;
+}
+
 /* Takes a way if it is better than `best`. */
 static void choose_better_split(const struct conf_build *build, enum conf_kind kind,
                                 const char *rest, const struct way *way, struct way *best)
@@ -83,8 +94,7 @@ static void choose_better_split(const struct conf_build *build, enum conf_kind k
     if (way->name_size == 0)
         return;
     found.existing = find_section_name(build, kind, rest, way->name_size);
-    if (!best->option || (found.existing && !best->existing) ||
-        (!found.existing == !best->existing && found.name_size < best->name_size))
+    if (is_better_split(&found, best))
         *best = found;
 }
 
@@ -107,12 +117,18 @@ static void try_option(const struct conf_build *build, const struct conf_option 
     }
 }
 
-/* Writes the key as a file has it: header.X-TEAM, env.HOME, max_size. */
+static bool is_header(enum conf_type type)
+{
+    return type == CONF_TYPE_HEADER || type == CONF_TYPE_HEADER_FILE ||
+           type == CONF_TYPE_HEADER_ENV || type == CONF_TYPE_HEADER_CREDENTIAL;
+}
+
+/* Writes the key as a file has it: header.x-team, env.HOME, max_size. */
 static void write_key(const struct way *way, char out[NAME_ROOM])
 {
     const char *prefix = way->option && way->option->prefix ? way->option->prefix : "";
-    bool as_it_is = strcmp(prefix, "env.") == 0;
-    bool header = way->option && way->option->type == CONF_TYPE_HEADER;
+    bool as_it_is = way->option && way->option->type == CONF_TYPE_ENV;
+    bool header = way->option && is_header(way->option->type);
     char *c;
 
     (void)snprintf(out, NAME_ROOM, "%s%s", prefix, way->key);

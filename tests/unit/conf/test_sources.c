@@ -178,6 +178,38 @@ static void lets_the_environment_go_before_the_files(void **state)
     conf_free(conf);
 }
 
+static void keeps_the_names_of_free_keys_in_variables(void **state)
+{
+    static char *const environment[] = {"PYSTROBE_TARGET_WEB_ENV_HOME=x",
+                                        "PYSTROBE_TARGET_WEB_EXCLUDE_ENV_DD_ENV=y",
+                                        "PYSTROBE_EXPORTER_FAR_HEADER_FILE_X_TEAM=/team",
+                                        "PYSTROBE_EXPORTER_FAR_HEADER_ENV_X_USER=USER",
+                                        "PYSTROBE_EXPORTER_FAR_HEADER_CREDENTIAL_X_KEY=key",
+                                        "PYSTROBE_EXPORTER_NEW_TYPE=pyroscope",
+                                        "PYSTROBE_EXPORTER_NEW_URL=http://h",
+                                        "PYSTROBE_EXPORTER_NEW_HEADER_FILE_X_TEAM=/team",
+                                        NULL};
+    struct conf *conf;
+    struct buf out;
+    const char *text;
+
+    (void)state;
+    put("t.ini", "[agent]\nenv_allow = HOME DD_ENV\n[target web]\nuser = u\n"
+                 "[exporter far]\ntype = pyroscope\nurl = http://h\n");
+    conf = must_load(environment, NULL, 0);
+    buf_init(&out, CONF_TEXT_MAX);
+    conf_print(conf, &out);
+    text = conf_text_of(&out);
+    assert_non_null(strstr(text, "\nenv.HOME = x ;"));
+    assert_non_null(strstr(text, "\nexclude_env.DD_ENV = y ;"));
+    assert_non_null(strstr(text, "\nheader_file.x-team = /team ; PYSTROBE_EXPORTER_FAR_"));
+    assert_non_null(strstr(text, "\nheader_env.x-user = USER ;"));
+    assert_non_null(strstr(text, "\nheader_credential.x-key = key ;"));
+    assert_non_null(strstr(text, "\nheader_file.x-team = /team ; PYSTROBE_EXPORTER_NEW_"));
+    buf_finish(&out);
+    conf_free(conf);
+}
+
 static void lets_options_go_before_all(void **state)
 {
     static char *const environment[] = {"PYSTROBE_AGENT_LOG_LEVEL=debug", NULL};
@@ -338,6 +370,7 @@ int main(void)
         TEST(reads_drop_ins_in_the_order_of_their_names),
         TEST(names_the_file_and_the_line_of_each_mistake),
         TEST(lets_the_environment_go_before_the_files),
+        TEST(keeps_the_names_of_free_keys_in_variables),
         TEST(lets_options_go_before_all),
         TEST(says_where_each_setting_came_from),
         TEST(says_what_is_wrong_with_a_variable),
