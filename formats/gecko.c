@@ -139,7 +139,7 @@ static void add_time_note(const struct gecko *g, double untimed, struct buf *out
         add_left_out_note(view->timeline, out);
         if (untimed > 0) {
             add_time_entry(out, "\"},{\"label\":", "Without times");
-            text_value(out, (int64_t)untimed, view->stacks->types[view->type].unit);
+            text_value(out, (int64_t)untimed, view->stacks->types[view->type].unit, text_markup);
             buf_add_fmt(out, ", in the thread \\u0022%s\\u0022", untimed_name);
         }
     } else {

@@ -63,12 +63,12 @@ static void add_value_and_share(const struct picture *p, size_t node)
     int64_t value = tree_total(p->tree, node, p->view->type);
     int64_t all = tree_total(p->tree, 0, p->view->type);
 
-    text_value(p->out, value, unit);
+    text_value(p->out, value, unit, text_markup);
     buf_add_fmt(p->out, ", %.2f%%", all ? 100 * (double)value / (double)all : 0);
     if (p->view->base == FORMAT_NO_BASE)
         return;
     buf_add_str(p->out, ", before: ");
-    text_value(p->out, tree_total(p->tree, node, p->view->base), unit);
+    text_value(p->out, tree_total(p->tree, node, p->view->base), unit, text_markup);
 }
 
 /* As much of a name as fits, by letters of one width. */

@@ -57,17 +57,8 @@ void text_markup(struct buf *out, const char *text)
     buf_add(out, from, (size_t)(text - from));
 }
 
-void text_line(struct buf *out, const char *text, char separator)
-{
-    for (; *text; text++) {
-        if (*text == separator)
-            buf_add(out, ":", 1);
-        else
-            buf_add(out, (unsigned char)*text < 0x20 || *text == 0x7f ? " " : text, 1);
-    }
-}
-
-void text_plain(struct buf *out, const char *text)
+/* Appends text with `instead` for what a terminal would obey, and ':' for `separator`. */
+static void add_shown(struct buf *out, const char *text, const char *instead, char separator)
 {
     size_t size;
     uint32_t c;
@@ -75,10 +66,22 @@ void text_plain(struct buf *out, const char *text)
     for (; *text; text += size ? size : 1) {
         size = utf8_decode(text, UTF8_CHAR_MAX, &c);
         if (size && (utf8_is_control(c) || utf8_is_bidi_control(c)))
-            buf_add(out, "?", 1);
+            buf_add(out, instead, 1);
+        else if (*text == separator)
+            buf_add(out, ":", 1);
         else
             buf_add(out, text, size ? size : 1);
     }
+}
+
+void text_line(struct buf *out, const char *text, char separator)
+{
+    add_shown(out, text, " ", separator);
+}
+
+void text_plain(struct buf *out, const char *text)
+{
+    add_shown(out, text, "?", '\0');
 }
 
 const char *text_base(const char *path)
@@ -103,13 +106,14 @@ double text_seconds(const char *unit)
     return 0;
 }
 
-void text_value(struct buf *out, int64_t value, const char *unit)
+void text_value(struct buf *out, int64_t value, const char *unit,
+                void (*add_text)(struct buf *out, const char *text))
 {
     double seconds = (double)value * text_seconds(unit), size = seconds < 0 ? -seconds : seconds;
 
     if (text_seconds(unit) == 0) {
         buf_add_fmt(out, "%" PRId64 " ", value);
-        text_markup(out, unit);
+        add_text(out, unit);
     } else if (size >= 3600) {
         buf_add_fmt(out, "%.2f h", seconds / 3600);
     } else if (size >= 1) {

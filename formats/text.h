@@ -12,8 +12,8 @@
  * not allow become U+FFFD. */
 void text_markup(struct buf *out, const char *text);
 
-/* Appends text for a part of a line: `separator` becomes ':', bytes below 0x20 and 0x7f become
- * blanks. */
+/* Appends text for a part of a line: `separator` becomes ':', control characters and marks of text
+ * direction become blanks. */
 void text_line(struct buf *out, const char *text, char separator);
 
 /* Appends text for a terminal: control characters and marks of text direction become '?'. */
@@ -25,8 +25,10 @@ const char *text_base(const char *path);
 /* Gives one `unit` in seconds: 1e-9 for "nanoseconds"; 0: no unit of time. */
 double text_seconds(const char *unit);
 
-/* Appends a value: a time in h, s, ms or us, else the number and the unit, escaped for markup. */
-void text_value(struct buf *out, int64_t value, const char *unit);
+/* Appends a value: a time in h, s, ms or us, else the number and the unit, which `add_text`
+ * escapes: text_markup or text_plain. */
+void text_value(struct buf *out, int64_t value, const char *unit,
+                void (*add_text)(struct buf *out, const char *text));
 
 /* Kind of code, for colours: the program's own, an installed library, no file ("<GC>"). */
 enum text_kind { TEXT_APP, TEXT_LIBRARY, TEXT_RUNTIME };

@@ -66,7 +66,7 @@ static void add_value_column(struct writer *w, int64_t value)
     struct buf text;
 
     buf_init(&text, 256);
-    text_value(&text, value, w->view->stacks->types[w->view->type].unit);
+    text_value(&text, value, w->view->stacks->types[w->view->type].unit, text_plain);
     buf_add_fmt(w->out, "%12s", buf_failed(&text) ? "" : buf_text(&text));
     buf_finish(&text);
 }

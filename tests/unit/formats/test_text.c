@@ -41,9 +41,9 @@ static void a_line_stays_a_line_of_its_fields(void **state)
 
     (void)state;
     buf_init(&out, 64);
-    text_line(&out, "a;b\nc\x1b", ';');
+    text_line(&out, "a;b\nc\x1b\xc2\x9b\xe2\x80\xae\xc3\xa9", ';');
 
-    assert_string_equal(text_of(&out), "a:b c ");
+    assert_string_equal(text_of(&out), "a:b c   \xc3\xa9");
 }
 
 static void a_terminal_obeys_nothing(void **state)
@@ -69,9 +69,23 @@ static void values_are_in_units_for_people(void **state)
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         buf_init(&out, 64);
-        text_value(&out, cases[i].value, cases[i].unit);
+        text_value(&out, cases[i].value, cases[i].unit, text_markup);
         assert_string_equal(text_of(&out), cases[i].text);
     }
+}
+
+static void units_are_escaped_for_where_they_are_shown(void **state)
+{
+    static const char unit[] = "a&b\xc2\x9b";
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 64);
+    text_value(&out, 7, unit, text_plain);
+    assert_string_equal(text_of(&out), "7 a&b?");
+    buf_init(&out, 64);
+    text_value(&out, 7, unit, text_markup);
+    assert_string_equal(text_of(&out), "7 a&amp;b\xc2\x9b");
 }
 
 static void files_tell_whose_code_it_is(void **state)
@@ -93,6 +107,7 @@ int main(void)
         cmocka_unit_test(a_line_stays_a_line_of_its_fields),
         cmocka_unit_test(a_terminal_obeys_nothing),
         cmocka_unit_test(values_are_in_units_for_people),
+        cmocka_unit_test(units_are_escaped_for_where_they_are_shown),
         cmocka_unit_test(files_tell_whose_code_it_is),
     };
 
