@@ -4,19 +4,24 @@
 
 #include <inttypes.h>
 
+#include "base/utf8.h"
+
 static void add_escaped(struct buf *out, const char *str, bool html)
 {
     const char *from = str;
+    size_t size;
 
-    for (; *str; str++) {
-        const unsigned char c = (unsigned char)*str;
-        const bool quoted = c == '"' || c == '\\';
+    for (; *str; str += size ? size : 1) {
+        uint32_t c = 0;
+        const bool quoted = *str == '"' || *str == '\\';
 
-        if (c >= 0x20 && c != 0x7f && !quoted && !(html && c == '<'))
+        size = utf8_decode(str, UTF8_CHAR_MAX, &c);
+        if (size == 0 ||
+            !(quoted || (html && c == '<') || utf8_is_control(c) || utf8_is_bidi_control(c)))
             continue;
         buf_add(out, from, (size_t)(str - from));
-        buf_add_fmt(out, quoted && !html ? "\\%c" : "\\u%04x", c);
-        from = str + 1;
+        buf_add_fmt(out, quoted && !html ? "\\%c" : "\\u%04x", (unsigned)c);
+        from = str + size;
     }
     buf_add(out, from, (size_t)(str - from));
 }

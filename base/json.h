@@ -2,9 +2,10 @@
 /*
  * json.h - writes JSON values. Callers append braces, brackets, commas and colons themselves.
  *
- * Strings are UTF-8 and stay so; bytes below 0x20 and 0x7f become \u00XX. The plain form escapes
- * '"' and '\' by a backslash. The form for HTML writes '"', '\' and '<' as \u0022, \u005c and
- * \u003c, so that no string ends the <script> element around the JSON.
+ * Strings are UTF-8 and stay so, except control characters and marks of text direction, which
+ * become \uXXXX because a terminal obeys them. The plain form escapes '"' and '\' by a backslash.
+ * The form for HTML writes '"', '\' and '<' as \u0022, \u005c and \u003c, so that no string ends
+ * the <script> element around the JSON.
  *
  * Errors: `out` remembers them, as base/buf.h says.
  */

@@ -55,6 +55,13 @@ static void escapes_every_control_character(void **state)
     }
     assert_json("\x7f", "\"\\u007f\"");
     assert_json("a\nb", "\"a\\u000ab\"");
+    assert_json("\xc2\x9b", "\"\\u009b\"");
+}
+
+static void escapes_marks_of_text_direction(void **state)
+{
+    (void)state;
+    assert_json("a\xe2\x80\xae", "\"a\\u202e\"");
 }
 
 static void the_form_for_html_ends_no_script(void **state)
@@ -119,6 +126,7 @@ int main(void)
         cmocka_unit_test(writes_null_for_nothing),
         cmocka_unit_test(escapes_quotes_and_backslashes),
         cmocka_unit_test(escapes_every_control_character),
+        cmocka_unit_test(escapes_marks_of_text_direction),
         cmocka_unit_test(the_form_for_html_ends_no_script),
         cmocka_unit_test(writes_what_stands_before_a_member_as_it_is),
         cmocka_unit_test(a_count_that_is_not_known_is_null),
