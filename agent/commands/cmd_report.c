@@ -278,6 +278,20 @@ static int report_difference(const struct request *request, struct report_sum su
     return status;
 }
 
+/* Says why two files cannot be compared. */
+static void say_units(const char *before, const char *after)
+{
+    struct buf text;
+
+    buf_init(&text, OUTPUT_MAX);
+    buf_add_str(&text, "pystrobe: the files cannot be compared: their units are ");
+    report_text(before, &text);
+    buf_add_str(&text, " and ");
+    report_text(after, &text);
+    (void)fprintf(stderr, "%s\n", buf_text(&text));
+    buf_finish(&text);
+}
+
 static int report_diff(const struct request *request, char **paths)
 {
     struct report_sum sums[2];
@@ -292,8 +306,7 @@ static int report_diff(const struct request *request, char **paths)
     }
     (void)snprintf(title, sizeof(title), "%s, before: %s", paths[1], paths[0]);
     if (status == EXIT_OK && strcmp(sums[0].names[1], sums[1].names[1]) != 0) {
-        (void)fprintf(stderr, "pystrobe: the files cannot be compared: their units are %s and %s\n",
-                      sums[0].names[1], sums[1].names[1]);
+        say_units(sums[0].names[1], sums[1].names[1]);
         status = EXIT_FAILED;
     }
     if (status == EXIT_OK)

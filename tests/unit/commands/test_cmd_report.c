@@ -35,21 +35,28 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void write_rows_of(const char *name, const char *rows, uint32_t types, int64_t duration_ns)
+static void write_profile(const char *name, const struct pprof_type types[EXAMPLE_TYPES],
+                          const char *rows, const struct pprof_meta *meta)
 {
-    struct pprof_meta meta = example_meta;
     struct pprof *p;
     struct buf out;
 
-    meta.types = types;
-    meta.duration_ns = duration_ns;
     buf_init(&out, 1 << 20);
-    assert_int_equal(pprof_new(example_types, EXAMPLE_TYPES, 1 << 20, &p), PPROF_OK);
+    assert_int_equal(pprof_new(types, EXAMPLE_TYPES, 1 << 20, &p), PPROF_OK);
     assert_int_equal(example_fill(p, rows), PPROF_OK);
-    assert_int_equal(pprof_encode(p, &meta, &out), PPROF_OK);
+    assert_int_equal(pprof_encode(p, meta, &out), PPROF_OK);
     write_bytes(name, out.data, out.size);
     pprof_free(p);
     buf_finish(&out);
+}
+
+static void write_rows_of(const char *name, const char *rows, uint32_t types, int64_t duration_ns)
+{
+    struct pprof_meta meta = example_meta;
+
+    meta.types = types;
+    meta.duration_ns = duration_ns;
+    write_profile(name, example_types, rows, &meta);
 }
 
 static void write_rows(const char *name, const char *rows, uint32_t types)
@@ -324,6 +331,18 @@ static void a_difference_needs_two_files_and_a_format_for_it(void **state)
                      EXIT_FAILED);
 }
 
+static void units_of_a_file_do_not_control_the_terminal(void **state)
+{
+    static const struct pprof_type types[EXAMPLE_TYPES] = {
+        {"samples", "count"}, {"wall", "nanoseconds"}, {"cpu", "a\x1b[2J\xc2\x9b"}};
+
+    (void)state;
+    write_profile("odd.pb.gz", types, "0", &example_meta);
+    assert_int_equal(RUN(text, opt_diff, in_folder("all.pb.gz"), in_folder("odd.pb.gz")),
+                     EXIT_FAILED);
+    assert_non_null(strstr(text, "their units are nanoseconds and a?[2J?\n"));
+}
+
 static void the_outputs_name_chooses_the_format(void **state)
 {
     char *page = in_folder("page.html"), got[16] = "";
@@ -405,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_sum_is_of_the_time_that_its_files_cover),
         cmocka_unit_test(a_difference_is_one_of_rates),
         cmocka_unit_test(a_difference_needs_two_files_and_a_format_for_it),
+        cmocka_unit_test(units_of_a_file_do_not_control_the_terminal),
         cmocka_unit_test(the_outputs_name_chooses_the_format),
         cmocka_unit_test(a_format_can_be_named),
         cmocka_unit_test(a_report_is_called_as_what_it_is_of),
