@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/child/command_line.h"
+#include "agent/host/escape.h"
 #include "agent/host/exits.h"
 #include "agent/host/log.h"
 #include "agent/proc/cmdline.h"
@@ -280,8 +281,12 @@ bool options_may_read(pid_t pid, char out_command[PROC_COMMAND_MAX])
 int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct err *err)
 {
     char cure[320];
+    struct buf shown; /* the text may name a file of the process */
 
-    (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : cpy_rc_text(rc));
+    buf_init(&shown, 4 * sizeof(err->text));
+    escape_add_str(&shown, err->text[0] ? err->text : cpy_rc_text(rc));
+    (void)fprintf(stderr, "pystrobe: %s\n", buf_text(&shown));
+    buf_finish(&shown);
     if (rc == CPY_DENIED) {
         ptrace_access_explain(access, cure, sizeof(cure));
         (void)fprintf(stderr, "pystrobe: %s\n", cure);

@@ -152,6 +152,23 @@ static void gives_the_exit_status_for_what_failed(void **state)
     assert_int_equal(options_usage("dump"), EXIT_USAGE);
 }
 
+static void escapes_what_a_process_says_of_itself(void **state)
+{
+    static const struct err err = {"/srv/\x1b[2J\xc2\x9b.so cannot be opened"};
+    char text[256] = "";
+    int pipes[2], before = dup(STDERR_FILENO);
+
+    (void)state;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    assert_true(dup2(pipes[1], STDERR_FILENO) >= 0);
+    assert_int_equal(options_open_failed(CPY_NOMEM, PTRACE_ACCESS_NONE, &err), EXIT_FAILED);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+
+    assert_true(read(pipes[0], text, sizeof(text) - 1) > 0);
+    assert_string_equal(text, "pystrobe: /srv/\\x1b[2J\\u009b.so cannot be opened\n");
+    assert_int_equal(close(before) | close(pipes[0]) | close(pipes[1]), 0);
+}
+
 static void reads_settings_or_says_78(void **state)
 {
     char path[] = "/tmp/test_agent_options_XXXXXX";
@@ -192,6 +209,7 @@ int main(void)
         QUIET(reads_durations_in_seconds_or_with_a_unit),
         QUIET(reads_rates_from_a_tenth_to_ten_thousand_hertz),
         QUIET(gives_the_exit_status_for_what_failed),
+        QUIET(escapes_what_a_process_says_of_itself),
         QUIET(reads_settings_or_says_78),
     };
 
