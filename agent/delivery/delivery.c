@@ -15,6 +15,7 @@
 
 static void destroy_delivery(struct delivery *delivery)
 {
+    spool_pending_finish(delivery->writer);
     for (size_t i = 0; i < delivery->count; i++)
         export_worker_free(delivery->workers[i]);
     spool_writer_free(delivery->writer);

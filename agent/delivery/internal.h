@@ -219,7 +219,13 @@ MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct s
  * started. The caller does not hold the lock. */
 MUST_CHECK bool spool_writer_start(struct delivery *delivery);
 
-/* Closes the spool and frees the writer. All threads must have ended. NULL is allowed. */
+/* Frees the entries in `pending` that are dropped, and empties it. A worker that hangs may add some
+ * after the spool's thread has ended. All threads must have ended. To be called before
+ * export_worker_free, which frees the entries that are not dropped. NULL is allowed. */
+void spool_pending_finish(struct spool_writer *writer);
+
+/* Closes the spool and frees the writer. All threads must have ended. To be called after
+ * spool_pending_finish. NULL is allowed. */
 void spool_writer_free(struct spool_writer *writer);
 
 #endif

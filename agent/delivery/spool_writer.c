@@ -50,15 +50,22 @@ bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer
     return false;
 }
 
+void spool_pending_finish(struct spool_writer *writer)
+{
+    if (!writer)
+        return;
+    for (size_t i = 0; i < writer->pending_count; i++)
+        if (writer->pending[i].entry->dropped)
+            export_entry_free(writer->pending[i].entry);
+    writer->pending_count = 0;
+}
+
 void spool_writer_free(struct spool_writer *writer)
 {
     struct spool_file *file;
 
     if (!writer)
         return;
-    for (size_t i = 0; i < writer->pending_count; i++)
-        if (writer->pending[i].entry->dropped)
-            export_entry_free(writer->pending[i].entry);
     free(writer->pending);
     while ((file = writer->removals)) {
         writer->removals = file->next;

@@ -349,17 +349,6 @@ static void at_the_end_all_that_is_queued_goes_out_at_once(void **state)
     assert_true(fixture_free(fix));
 }
 
-static void *move_time_on(void *ctx)
-{
-    struct fixture *fix = ctx;
-
-    for (int i = 0; i < 100; i++) {
-        (void)usleep(2000);
-        fixture_advance(fix, SECOND / 10);
-    }
-    return NULL;
-}
-
 static void what_could_not_be_delivered_before_the_end_is_named(void **state)
 {
     struct fixture *fix = delivery_fixture_new(NULL);
@@ -372,7 +361,7 @@ static void what_could_not_be_delivered_before_the_end_is_named(void **state)
     fixture_start(fix);
     fixture_interval(fix, "ab");
     AWAIT(fake->starts == 1);
-    assert_int_equal(pthread_create(&clock, NULL, move_time_on, fix), 0);
+    assert_int_equal(pthread_create(&clock, NULL, fixture_pass_time, fix), 0);
     assert_false(delivery_stop(fix->delivery, fixture_now(fix) + 2 * SECOND));
     (void)pthread_join(clock, NULL);
     fixture_stats(fix, 0, &stats);
@@ -392,7 +381,7 @@ static void a_thread_that_hangs_is_left_behind_with_its_exporter(void **state)
     fixture_start(fix);
     fixture_interval(fix, "ab");
     AWAIT(fake->starts == 1);
-    assert_int_equal(pthread_create(&clock, NULL, move_time_on, fix), 0);
+    assert_int_equal(pthread_create(&clock, NULL, fixture_pass_time, fix), 0);
     assert_false(delivery_stop(fix->delivery, fixture_now(fix) + SECOND));
     (void)pthread_join(clock, NULL);
     assert_false(atomic_load(&fake->closed));

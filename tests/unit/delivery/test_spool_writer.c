@@ -229,6 +229,52 @@ static void parts_that_the_disk_does_not_take_are_sent_as_such(void **state)
     assert_true(fixture_free(fix));
 }
 
+static bool is_unlocked(void)
+{
+    struct spool *spool;
+    struct err err;
+
+    if (spool_open(tree_path("spool"), true, &spool, &err) != SPOOL_OK)
+        return false;
+    spool_close(spool);
+    return true;
+}
+
+/* Of this process, and 2 more. */
+static nlink_t count_threads(void)
+{
+    struct stat st;
+
+    assert_int_equal(stat("/proc/self/task", &st), 0);
+    return st.st_nlink;
+}
+
+/* `make asan` sees what such a worker leaves behind. */
+static void an_answer_may_come_after_the_thread_of_the_spool_has_ended(void **state)
+{
+    struct fixture *fix = begin(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    const nlink_t threads = count_threads();
+    pthread_t clock;
+
+    (void)state;
+    fake->hold = fake->deaf = true;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    AWAIT(fake->starts == 1);
+    assert_int_equal(pthread_create(&clock, NULL, fixture_pass_time, fix), 0);
+    assert_true(delivery_stop(fix->delivery, fixture_now(fix)));
+    (void)pthread_join(clock, NULL);
+    AWAIT(is_unlocked());
+    assert_false(fixture_free(fix));
+    fake->rc = EXPORTER_REFUSED; /* its halves are to be written */
+    fake->hold = false;
+    AWAIT(atomic_load(&fake->closed));
+    AWAIT(count_threads() == threads);
+    assert_int_equal(count_files(".batch"), 1);
+    free(fix);
+}
+
 static void what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told(void **state)
 {
     struct fixture *fix;
@@ -393,6 +439,7 @@ int main(void)
         IN_TREE(of_a_batch_that_was_taken_in_part_only_the_rest_is_sent_again),
         IN_TREE(of_a_batch_and_its_part_only_the_whole_is_sent),
         IN_TREE(parts_that_the_disk_does_not_take_are_sent_as_such),
+        IN_TREE(an_answer_may_come_after_the_thread_of_the_spool_has_ended),
         IN_TREE(what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told),
         IN_TREE(the_oldest_are_dropped_where_there_is_no_room),
         IN_TREE(what_is_too_old_leaves_the_spool),
