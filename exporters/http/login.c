@@ -41,6 +41,23 @@ static enum exporter_rc hold(struct held *held, const char *what,
     return from->text ? secret_copy(what, from->text, &held->text, err) : EXPORTER_OK;
 }
 
+/* Says what is wrong with a proxy's login, if it is there. */
+static bool is_bad_proxy_login(const struct held *held, struct err *err)
+{
+    if (!held->text || strchr(held->text, ':'))
+        return false;
+    err_set(err, "proxy_login: must be USER:PASSWORD");
+    return true;
+}
+
+static enum exporter_rc hold_proxy_login(struct held *held, const struct exporter_secret *from,
+                                         struct err *err)
+{
+    enum exporter_rc rc = hold(held, "proxy_login", from, err);
+
+    return rc == EXPORTER_OK && is_bad_proxy_login(held, err) ? EXPORTER_BAD_CONFIG : rc;
+}
+
 /* Reads a secret that is missing so far. */
 static enum exporter_rc fetch_secret(struct held *held, bool *changed, struct err *err)
 {
@@ -55,14 +72,10 @@ static enum exporter_rc fetch_secret(struct held *held, bool *changed, struct er
 
 static enum exporter_rc fetch_proxy_login(struct held *held, bool *changed, struct err *err)
 {
-    const bool is_missing = !held->text;
     enum exporter_rc rc = fetch_secret(held, changed, err);
 
-    if (rc != EXPORTER_OK || !held->text || strchr(held->text, ':'))
+    if (rc != EXPORTER_OK || !is_bad_proxy_login(held, err))
         return rc;
-    err_set(err, "proxy_login: must be USER:PASSWORD");
-    if (!is_missing)
-        return EXPORTER_BAD_CONFIG;
     secret_free(held->text);
     held->text = NULL;
     return EXPORTER_RETRY;
@@ -141,7 +154,7 @@ static enum exporter_rc hold_all(struct http_login *login, const struct exporter
     if (rc == EXPORTER_OK)
         rc = hold(&login->token, "token", &settings->token, err);
     if (rc == EXPORTER_OK)
-        rc = hold(&login->proxy, "proxy_login", &settings->proxy_login, err);
+        rc = hold_proxy_login(&login->proxy, &settings->proxy_login, err);
     if (rc == EXPORTER_OK)
         rc = hold_headers(login, settings, err);
     if (rc == EXPORTER_OK)

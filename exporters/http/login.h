@@ -29,7 +29,7 @@ MUST_CHECK enum exporter_rc http_login_open(const struct exporter_settings *sett
 /*
  * Reads the secrets that are missing. *changed: at least one was read.
  *
- * Errors: as http_login_open; some secrets are still missing.
+ * Errors: EXPORTER_RETRY, EXPORTER_NOMEM; some secrets are still missing.
  */
 MUST_CHECK enum exporter_rc http_login_complete(struct http_login *login, bool *changed,
                                                 struct err *err);

@@ -749,6 +749,12 @@ static void refuses_logins_and_client_keys_that_cannot_work(void **state)
     fix->settings.proxy_login.text = "nocolon";
     expect_bad_config(fix, "must be USER:PASSWORD");
     assert_null(strstr(fix->err.text, "nocolon"));
+    fix->settings.user = "u"; /* a file that is awaited does not hide it */
+    fix->settings.password.file = "/tmp/there-is-no-such-file";
+    fix->settings.may_wait = true;
+    expect_bad_config(fix, "must be USER:PASSWORD");
+    fix->settings.user = fix->settings.password.file = NULL;
+    fix->settings.may_wait = false;
     fix->settings.proxy_login.text = NULL;
     fix->settings.token.text = "a\x01z";
     expect_bad_config(fix, "token");
