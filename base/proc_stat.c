@@ -39,19 +39,22 @@ static const int placed_fields[] = {26, 27, 28, 45, 46, 47, 50, 51};
 
 enum { PLACED_FIELDS = sizeof(placed_fields) / sizeof(placed_fields[0]) };
 
-/* Reads the fields of these numbers, in order; one that the line does not have is 0. False: there
- * is such a one. */
+/* Reads the fields of these numbers, in order; one that the line does not have, or that is no
+ * number, is 0. False: there is such a one. */
 static bool read_fields(const char *text, const int *numbers, size_t count, uint64_t *out)
 {
     const char *at = strrchr(text, ')'); /* a name may hold ')' */
+    bool all = true;
     int field = 2;
+    char *end;
 
     for (size_t i = 0; i < count; i++) {
         for (; at && field < numbers[i]; field++)
             at = strchr(at + 1, ' ');
-        out[i] = at ? strtoull(at + 1, NULL, 10) : 0;
+        out[i] = at ? strtoull(at + 1, &end, 10) : 0;
+        all = all && at && end != at + 1;
     }
-    return at != NULL;
+    return all;
 }
 
 /* USER_HZ is 100 everywhere. */
@@ -210,23 +213,37 @@ enum proc_rc proc_stat_reread(int fd, struct proc_stat *out)
     return parsed(proc_file_reread(fd, text, sizeof(text)), text, out);
 }
 
-static void parse_sched(const char *text, struct proc_sched *out)
+/* Reads the numbers that the text begins with. False: there are fewer. */
+static bool read_numbers(const char *text, uint64_t *out, size_t count)
 {
-    char *at;
+    char *end;
 
-    out->cpu_ns = strtoull(text, &at, 10);
-    out->wait_ns = strtoull(at, &at, 10);
-    out->turns = strtoull(at, NULL, 10);
+    for (size_t i = 0; i < count; i++, text = end) {
+        out[i] = strtoull(text, &end, 10);
+        if (end == text)
+            return false;
+    }
+    return true;
+}
+
+/* Parses the text of a schedstat file that was read with that result. */
+static enum proc_rc parse_sched(enum proc_rc rc, const char *text, struct proc_sched *out)
+{
+    uint64_t numbers[3];
+
+    if (rc != PROC_OK)
+        return rc;
+    if (!read_numbers(text, numbers, 3))
+        return PROC_FAILED;
+    *out = (struct proc_sched){.cpu_ns = numbers[0], .wait_ns = numbers[1], .turns = numbers[2]};
+    return PROC_OK;
 }
 
 enum proc_rc proc_sched_reread(int fd, struct proc_sched *out)
 {
     char text[SMALL_BYTES];
-    enum proc_rc rc = proc_file_reread(fd, text, sizeof(text));
 
-    if (rc == PROC_OK)
-        parse_sched(text, out);
-    return rc;
+    return parse_sched(proc_file_reread(fd, text, sizeof(text)), text, out);
 }
 
 /* Gives what follows the colon of the first line that begins with `label`; NULL: there is none. */
@@ -238,13 +255,14 @@ static const char *value_of_line(const char *text, const char *label)
     return line ? line + 1 : NULL;
 }
 
-/* A number of ms that has six digits after the point. */
-static uint64_t ms_to_ns(const char *text)
+/* A number of ms that has six digits after the point. False: it is none. */
+static bool ms_to_ns(const char *text, uint64_t *out)
 {
     char *point;
     const uint64_t ms = strtoull(text, &point, 10);
 
-    return ms * 1000000 + (*point == '.' ? strtoull(point + 1, NULL, 10) : 0);
+    *out = ms * 1000000 + (*point == '.' ? strtoull(point + 1, NULL, 10) : 0);
+    return point != text;
 }
 
 enum proc_rc proc_turns_reread(int fd, struct proc_turns *out)
@@ -256,14 +274,15 @@ enum proc_rc proc_turns_reread(int fd, struct proc_turns *out)
     const char *counted = value_of_line(lines, "\nse.exec_start "),
                *ended = value_of_line(lines, "\nnr_switches "),
                *slept = value_of_line(lines, "\nnr_voluntary_switches ");
+    struct proc_turns turns;
 
-    if (rc == PROC_OK && (!counted || !ended || !slept))
+    if (rc != PROC_OK)
+        return rc;
+    if (!counted || !ended || !slept || !ms_to_ns(counted, &turns.counted_ns) ||
+        !read_numbers(ended, &turns.ended, 1) || !read_numbers(slept, &turns.slept, 1))
         return PROC_FAILED;
-    if (rc == PROC_OK)
-        *out = (struct proc_turns){.ended = strtoull(ended, NULL, 10),
-                                   .slept = strtoull(slept, NULL, 10),
-                                   .counted_ns = ms_to_ns(counted)};
-    return rc;
+    *out = turns;
+    return PROC_OK;
 }
 
 enum proc_rc proc_sched_read(pid_t pid, pid_t tid, struct proc_sched *out)
@@ -272,14 +291,13 @@ enum proc_rc proc_sched_read(pid_t pid, pid_t tid, struct proc_sched *out)
     enum proc_rc rc =
         proc_file_read(text, sizeof(text), NULL, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
 
-    if (rc == PROC_OK)
-        parse_sched(text, out);
-    return rc;
+    return parse_sched(rc, text, out);
 }
 
 enum proc_rc proc_statm_read(pid_t pid, struct proc_statm *out)
 {
-    char text[SMALL_BYTES], *at;
+    uint64_t columns[6]; /* size, resident, shared, text, lib, data */
+    char text[SMALL_BYTES];
     enum proc_rc rc = proc_file_read(text, sizeof(text), NULL, "/proc/%d/statm", (int)pid);
 
     if (rc == PROC_OK && text[0] == '0') /* it maps nothing: a zombie, or one of the kernel's */
@@ -287,12 +305,10 @@ enum proc_rc proc_statm_read(pid_t pid, struct proc_statm *out)
                             (int)proc_living_thread(pid));
     if (rc != PROC_OK)
         return rc;
-    out->size = strtoull(text, &at, 10);
-    out->resident = strtoull(at, &at, 10);
-    out->shared = strtoull(at, &at, 10);
-    (void)strtoull(at, &at, 10); /* text */
-    (void)strtoull(at, &at, 10); /* lib: 0 */
-    out->data = strtoull(at, &at, 10);
+    if (!read_numbers(text, columns, 6))
+        return PROC_FAILED;
+    *out = (struct proc_statm){
+        .size = columns[0], .resident = columns[1], .shared = columns[2], .data = columns[5]};
     return PROC_OK;
 }
 

@@ -2,8 +2,8 @@
 /*
  * proc_stat.h - reads the stat, schedstat, sched, statm and status files of a process or thread.
  *
- * Errors:  those of proc_file.h; *out is untouched then. PROC_FAILED also for stat or sched text
- *          that is not understood; numbers missing in schedstat or statm are 0.
+ * Errors:  those of proc_file.h; *out is untouched then. PROC_FAILED also for text that is not
+ *          understood, except that of a status file.
  * Threads: all functions may be called from any thread. proc_living_thread, proc_living_dir,
  *          proc_exec_mark and proc_statm_read may allocate a directory stream, the others nothing.
  * Source:  proc(5); Documentation/scheduler/sched-stats.rst and kernel/sched/debug.c of the kernel.

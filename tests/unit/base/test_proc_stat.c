@@ -246,8 +246,14 @@ static int file_with(const char *text)
 
 static void takes_no_line_without_its_fields(void **state)
 {
-    static const char *const texts[] = {"",   "no name",  "1 (name)", "1 (name) R 1 2",
-                                        ")(", "1 )x( R 1"};
+    static const char *const texts[] = {"",
+                                        "no name",
+                                        "1 (name)",
+                                        "1 (name) R 1 2",
+                                        ")(",
+                                        "1 )x( R 1",
+                                        "1 (name) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 x 18 19 "
+                                        "20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37"};
     struct proc_stat stat = {.cpu = 7};
     size_t i;
     int fd;
@@ -261,6 +267,24 @@ static void takes_no_line_without_its_fields(void **state)
     }
 }
 
+static void takes_no_counters_from_text_without_numbers(void **state)
+{
+    static const char *const texts[] = {"", "\n", "x", "1", "1 2", "1 2\n", "1 2 x"};
+    struct proc_sched counts = {.turns = 7};
+    int fd = file_with("1 2 3\n");
+
+    (void)state;
+    assert_int_equal(proc_sched_reread(fd, &counts), PROC_OK);
+    assert_int_equal(counts.turns, 3);
+    (void)close(fd);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        fd = file_with(texts[i]);
+        assert_int_equal(proc_sched_reread(fd, &counts), PROC_FAILED);
+        assert_int_equal(counts.turns, 3);
+        (void)close(fd);
+    }
+}
+
 static void takes_numbers_of_turns_from_their_lines_alone(void **state)
 {
 #define DASHES "\n-----------------------------------\n"
@@ -270,7 +294,10 @@ static void takes_numbers_of_turns_from_their_lines_alone(void **state)
         "x\nse.exec_start : 1.000000\nnr_switches : 5\nnr_voluntary_switches : 4\n",
         "x" DASHES "se.exec_start : 1.000000\nnr_voluntary_switches : 4\n",
         "x" DASHES "se.exec_start : 1.000000\nnr_switches : 5\n",
-        "x" DASHES "nr_switches\nnr_voluntary_switches : 4\nse.exec_start : 1\n"};
+        "x" DASHES "nr_switches\nnr_voluntary_switches : 4\nse.exec_start : 1\n",
+        "x" DASHES "se.exec_start : -\nnr_switches : 5\nnr_voluntary_switches : 4\n",
+        "x" DASHES "se.exec_start : 1.000000\nnr_switches : -\nnr_voluntary_switches : 4\n",
+        "x" DASHES "se.exec_start : 1.000000\nnr_switches : 5\nnr_voluntary_switches : -\n"};
     struct proc_turns turns = {.ended = 7};
     int fd = file_with("\nnr_switches :9 (3, #threads: 1)" DASHES
                        "se.exec_start    :    12.000345\nnr_switches   :  42\n"
@@ -458,6 +485,7 @@ int main(void)
         TEST(counts_the_turns_and_the_time_of_a_thread),
         TEST(counts_the_turns_that_have_ended),
         TEST(takes_numbers_of_turns_from_their_lines_alone),
+        TEST(takes_no_counters_from_text_without_numbers),
         TEST(says_so_when_a_thread_is_gone),
         TEST(tells_a_program_from_the_next_where_addresses_are_not_random),
         TEST(says_so_where_no_file_is_open),
