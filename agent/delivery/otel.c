@@ -56,7 +56,8 @@ static const char *look_twice(lookup_fn lookup, const char *end, char used[NAME_
     return lookup_nonempty(lookup, used);
 }
 
-/* Copies text without blanks around it, and with %XX decoded; NULL: no memory, or a zero byte. */
+/* Copies text without blanks around it, and with %XX decoded; NULL: no memory, or a zero byte. It
+ * may be a secret: nothing of what cannot be used stays. */
 static const char *decode_attribute_text(struct arena *arena, const char *text, const char *end)
 {
     char *copy, *to;
@@ -73,8 +74,10 @@ static const char *decode_attribute_text(struct arena *arena, const char *text, 
 
         *to = byte >= 0 ? (char)byte : *text;
         text += byte >= 0 ? PERCENT_SIZE : 1;
-        if (*to++ == '\0')
+        if (*to++ == '\0') {
+            explicit_bzero(copy, (size_t)(to - copy));
             return NULL;
+        }
     }
     *to = '\0';
     return copy;
@@ -111,8 +114,10 @@ static bool decode_pair(struct otel *otel, const char *text, const char *stop, s
     if (!equals)
         return false;
     out->name = decode_attribute_text(&otel->arena, text, equals);
+    if (!out->name || !out->name[0])
+        return false;
     out->value = decode_attribute_text(&otel->arena, equals + 1, stop);
-    return out->name && out->value && out->name[0];
+    return out->value != NULL;
 }
 
 /* "k=v,k2=v2" as W3C baggage has it: what follows a ";" are properties, which mean nothing here. */
@@ -149,12 +154,12 @@ static void forget_headers(struct otel *otel)
     otel->header_count = 0;
 }
 
-/* Moves one header to where secrets are. One without a value says nothing. */
+/* Moves one header to where secrets are, or wipes it. One without a value says nothing. */
 static bool take_header(struct otel *otel, const struct exporter_settings *settings,
                         const struct label *header)
 {
     char *value = (char *)(uintptr_t)header->value; /* it lies in the arena */
-    bool good = exporter_takes_header(settings, header);
+    bool good = otel->headers && exporter_takes_header(settings, header);
     char *hidden = good && value[0] ? exporter_hide(value) : NULL;
 
     good = good && (hidden || !value[0]);
@@ -178,7 +183,7 @@ static void fill_headers(struct otel *otel, struct exporter_settings *settings)
     pairs = read_pairs(otel, text);
     otel->headers = arena_alloc(&otel->arena, (pairs.count + 1) * sizeof(*otel->headers));
     for (size_t i = 0; i < pairs.count; i++)
-        if (!otel->headers || !take_header(otel, settings, &pairs.items[i]))
+        if (!take_header(otel, settings, &pairs.items[i]))
             pairs.bad++;
     warn_of_pairs(otel, WARNED_HEADERS, name, pairs.bad);
     settings->secret_headers = otel->headers;

@@ -367,6 +367,38 @@ static void there_may_be_as_many_pairs_as_64_kib_hold(void **state)
     otel_finish(&otel);
 }
 
+static void no_value_of_a_header_stays_behind(void **state)
+{
+    static const struct {
+        const char *headers;
+        size_t arena_max; /* 64: there is room for the pair, but not for the array of headers */
+    } cases[] = {{"=secret,a=1", 4096},
+                 {"a=secret%00", 4096},
+                 {"%00=secret", 4096},
+                 {"a=secret", 4096},
+                 {"a=secret", 64}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct exporter_settings settings = {0};
+        struct otel otel;
+        char *memory;
+
+        SET("OTEL_EXPORTER_OTLP_HEADERS", cases[i].headers);
+        begin(&otel);
+        memory = arena_alloc(&otel.arena, 1024);
+        assert_non_null(memory);
+        memset(memory, 0, 1024);
+        arena_reset(&otel.arena); /* from here on all that is allocated is part of `memory` */
+        otel.arena.max = cases[i].arena_max;
+        otel_fill(&otel, &settings);
+
+        assert_true(otel.arena.used > 16 && otel.arena.used < 1024);
+        assert_null(memmem(memory, 1024, "secret", strlen("secret")));
+        otel_finish(&otel);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +411,7 @@ int main(void)
         cmocka_unit_test(pairs_are_decoded_as_baggage),
         cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
         cmocka_unit_test(what_cannot_be_used_is_told_once_without_its_value),
+        cmocka_unit_test(no_value_of_a_header_stays_behind),
         cmocka_unit_test(another_protocol_is_told_with_the_cure),
         cmocka_unit_test(the_protocol_goes_with_the_endpoint),
         cmocka_unit_test(an_endpoint_of_grpc_may_have_no_scheme),
