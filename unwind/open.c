@@ -27,8 +27,10 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
         return CPY_OK;
     for (int i = 0; i < SAMPLES && rc == CPY_OK; i++)
         rc = cpy_sample(t, count_torn_or_whole, counts);
-    if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM)
+    if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM) {
+        err_set(err, "reading its stacks: %s", cpy_rc_text(rc));
         return rc;
+    }
     if (counts[0] == 0 || counts[1] * 2 > counts[0]) {
         err_set(err,
                 "CPython %s is not known to this pystrobe, and its stacks do not read like "
@@ -118,8 +120,10 @@ enum cpy_rc cpy_open_forked(pid_t pid, const struct cpy_target *parent, struct c
     struct cpy_target *t = target_new();
     enum cpy_rc rc = CPY_NOMEM;
 
-    if (!t)
+    if (!t) {
+        err_set(err, "process %d: out of memory", (int)pid);
         return rc;
+    }
     t->process.pid = pid;
     rc = open_proc(pid, &t->process.proc_fd, err);
     if (rc != CPY_OK)
@@ -144,6 +148,8 @@ enum cpy_rc cpy_open_forked(pid_t pid, const struct cpy_target *parent, struct c
     return CPY_OK;
 
 fail: /* whatever is not there yet, cpy_close passes over */
+    if (err && !err->text[0])
+        err_set(err, "%s", cpy_rc_text(rc));
     err_within(err, "process %d", (int)pid);
     cpy_close(t);
     return rc;

@@ -199,8 +199,10 @@ enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct er
     struct process_mem *pm = malloc(sizeof(*pm));
     int cause;
 
-    if (!pm)
+    if (!pm) {
+        err_set(err, "reading its memory: out of memory");
         return CPY_NOMEM;
+    }
     *pm = (struct process_mem){.mem = {.read = process_read, .close = process_close},
                                .pid = pid,
                                .tid = pid,

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/alloc_fail.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/cpy.h"
@@ -57,12 +58,46 @@ static void reads_memory_of_what_is_no_python(void **state)
     cpy_memory_close(NULL);
 }
 
+static void says_why_each_time_an_allocation_fails(void **state)
+{
+    unsigned long n = 0, failures = 0, seen;
+    struct cpy_target *target = NULL;
+    struct mem *mem = NULL;
+    enum cpy_rc rc;
+
+    (void)state;
+    do {
+        struct err err = {""};
+
+        alloc_fail_at(++n);
+        rc = cpy_open(getpid(), &target, &err);
+        seen = alloc_fail_stop();
+        assert_int_not_equal(rc, CPY_OK);
+        assert_non_null(strstr(err.text, ": ")); /* behind "process 123" */
+        failures += rc == CPY_NOMEM;
+    } while (seen >= n); /* until none fails */
+    assert_true(failures > 2);
+
+    n = 0;
+    do {
+        struct err err = {""};
+
+        alloc_fail_at(++n);
+        rc = cpy_memory_open(getpid(), &mem, &err);
+        seen = alloc_fail_stop();
+        assert_true(rc == CPY_OK || err.text[0]);
+        if (rc == CPY_OK)
+            cpy_memory_close(mem);
+    } while (seen >= n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_a_process_that_is_gone),
         cmocka_unit_test(does_not_take_an_error_of_our_own_for_its_end),
         cmocka_unit_test(reads_memory_of_what_is_no_python),
+        cmocka_unit_test(says_why_each_time_an_allocation_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
