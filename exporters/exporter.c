@@ -94,12 +94,16 @@ enum exporter_rc exporter_open(const struct exporter_settings *settings, struct 
     struct exporter *exporter = calloc(1, sizeof(*exporter));
     enum exporter_rc rc;
 
-    if (!exporter)
-        return EXPORTER_NOMEM;
-    exporter->ops = type_ops[settings->type - exporter_types];
     if (err)
         *err = (struct err){""};
+    if (!exporter) {
+        err_set(err, "out of memory");
+        return EXPORTER_NOMEM;
+    }
+    exporter->ops = type_ops[settings->type - exporter_types];
     rc = exporter->ops->open(settings, &exporter->self, err);
+    if (rc == EXPORTER_NOMEM)
+        err_set(err, "out of memory"); /* `err` may be of a file that is awaited */
     if (rc != EXPORTER_OK) {
         exporter_close(exporter);
         return rc;
@@ -232,6 +236,8 @@ bool exporter_wait(struct exporter *exporter, unsigned timeout_ms, struct export
     if (!job)
         return false;
     *out = (struct exporter_result){job->ctx, job->rc, job->answer};
+    if (out->rc == EXPORTER_NOMEM && !out->answer.err.text[0])
+        err_set(&out->answer.err, "out of memory");
     job->used = false;
     return true;
 }

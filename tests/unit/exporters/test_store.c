@@ -872,15 +872,17 @@ static void survives_each_allocation_that_fails(void **state)
     do {
         struct exporter *exporter = NULL;
         enum exporter_rc opened, sent = EXPORTER_NOMEM;
+        struct err err = {""};
 
         alloc_fail_at(++n);
-        opened = exporter_open(&place->settings, &exporter, NULL);
+        opened = exporter_open(&place->settings, &exporter, &err);
         if (opened == EXPORTER_OK)
             sent = send(exporter, "a", START_NS, "x");
         seen = alloc_fail_stop();
         if (opened == EXPORTER_OK && sent != EXPORTER_OK)
             assert_int_equal(send(exporter, "a", START_NS, "x"), EXPORTER_OK);
         assert_true((opened == EXPORTER_OK) == (exporter != NULL));
+        assert_true((opened == EXPORTER_OK) == (err.text[0] == '\0'));
         exporter_close(exporter);
     } while (seen >= n); /* until none fails */
     assert_true(n > 5);
