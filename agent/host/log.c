@@ -205,8 +205,14 @@ static bool write_line(const struct buf *line)
     return done >= 0 || errno != EAGAIN;
 }
 
-/* Writes a line that may be written. */
-static void write_log_line(enum log_level level, const char *text, uint64_t left_out)
+static void count_unwritten(uint64_t count)
+{
+    atomic_fetch_add(&stalled, count);
+    atomic_fetch_add(&left_out_total, count);
+}
+
+/* Writes a line that may be written. False: stderr takes nothing now, and the line is lost. */
+static bool write_log_line(enum log_level level, const char *text, uint64_t left_out)
 {
     uint64_t lost = atomic_exchange(&stalled, 0);
     struct line line;
@@ -215,10 +221,11 @@ static void write_log_line(enum log_level level, const char *text, uint64_t left
         make_json(&line, level, text, left_out, lost);
     else
         make_text(&line, level, text, left_out, lost);
-    if (!write_line(&line.buf)) {
-        atomic_fetch_add(&stalled, lost + 1);
-        atomic_fetch_add(&left_out_total, 1);
-    }
+    if (write_line(&line.buf))
+        return true;
+    atomic_fetch_add(&stalled, lost);
+    count_unwritten(1);
+    return false;
 }
 
 void log_line(enum log_level level, const char *format, ...)
@@ -234,26 +241,30 @@ void log_line(enum log_level level, const char *format, ...)
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (may_write(level, format, text, &left_out))
-        write_log_line(level, text, left_out);
+        (void)write_log_line(level, text, left_out);
     errno = before;
 }
 
 void log_text(enum log_level level, const char *prefix, const char *text, size_t size)
 {
-    const uint64_t stalled_before = atomic_load(&stalled);
     const char *end = text + size, *next;
     char line[TEXT_MAX_BYTES];
     int before = errno;
+    bool taken = true;
 
     if ((int)level > atomic_load(&log_most))
         return;
-    for (; text < end && atomic_load(&stalled) <= stalled_before; text = next + 1) {
+    for (; text < end; text = next + 1) {
         next = memchr(text, '\n', (size_t)(end - text));
         next = next ? next : end;
         if (next == text)
             continue;
+        if (!taken) {
+            count_unwritten(1);
+            continue;
+        }
         (void)snprintf(line, sizeof(line), "%s%.*s", prefix, (int)(next - text), text);
-        write_log_line(level, line, 0);
+        taken = write_log_line(level, line, 0);
     }
     errno = before;
 }

@@ -44,7 +44,7 @@ void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*
  * Writes each line of a text of `size` bytes, except empty ones, with `prefix` in front. There is
- * no rate limit, so the caller limits the lines. Stops when stderr takes no more bytes.
+ * no rate limit, so the caller limits the lines. When stderr takes no more bytes, the rest is lost.
  */
 void log_text(enum log_level level, const char *prefix, const char *text, size_t size);
 

@@ -206,6 +206,7 @@ static void leaves_nothing_out_when_everything_is_to_be_seen(void **state)
 
 static void loses_a_line_rather_than_wait_for_a_reader_that_is_stuck(void **state)
 {
+    static const char text[] = "a\n\nb\nc\n";
     uint64_t before = log_left_out();
     char filler[4096];
     int ends[2], held;
@@ -222,10 +223,12 @@ static void loses_a_line_rather_than_wait_for_a_reader_that_is_stuck(void **stat
 
     log_line(LOG_LEVEL_INFO, "lost");
     assert_int_equal(log_left_out() - before, 1);
+    log_text(LOG_LEVEL_INFO, "", text, strlen(text));
+    assert_int_equal(log_left_out() - before, 4);
 
     assert_true(dup2(file_fd, STDERR_FILENO) >= 0);
     log_line(LOG_LEVEL_INFO, "seen");
-    assert_string_equal(after_time(captured()), "pystrobe info: seen (1 line was lost)\n");
+    assert_string_equal(after_time(captured()), "pystrobe info: seen (4 lines were lost)\n");
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
