@@ -470,6 +470,8 @@ static void publisher_whole(struct publisher *publisher, const struct service *s
 
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)
 {
+    uint64_t before = publisher_otlp_requests(publisher->otlp);
+
     if (service_is_empty(service))
         return;
     if (service->overflow > 0)
@@ -480,6 +482,7 @@ void publisher_service(struct publisher *publisher, const struct service *servic
     publisher_types(publisher, service, 0, now_ns);
     publisher_types(publisher, service, EXPORTER_LIMITED, now_ns);
     publisher_otlp_service(publisher->otlp, service, now_ns);
+    publisher->profiles += publisher_otlp_requests(publisher->otlp) - before;
 }
 
 void publisher_interval_end(struct publisher *publisher)

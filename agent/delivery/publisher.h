@@ -24,7 +24,7 @@ struct publisher {
     struct publisher_otlp *otlp; /* owned, not NULL when open: OTLP requests of the interval */
     struct buf bytes;            /* owned: the profile that is being encoded */
     /* Profiles encoded so far, each counted once, however many exporters take it. An OTLP request
-     * counts as one profile; a request that is full before the interval ends is not counted. */
+     * counts as one profile, once it is queued. */
     uint64_t profiles;
     bool warned; /* logged already that a profile has more labels than a Pyroscope server takes */
 };
