@@ -214,11 +214,25 @@ enum conf_rc conf_env_name_check(const char *name, struct err *err)
     return CONF_BAD;
 }
 
+/* True if each part of an absolute path is empty, "." or "..". */
+static bool names_root(const char *path)
+{
+    size_t size;
+
+    for (; *path; path += size) {
+        path += strspn(path, "/");
+        size = strcspn(path, "/");
+        if (size > 2 || strspn(path, ".") < size)
+            return false;
+    }
+    return true;
+}
+
 enum conf_rc conf_path_check(const char *text, struct err *err)
 {
     if (*text != '/')
         return refuse_pattern(err, text, "is a relative path");
-    if (text[strspn(text, "/.")] == '\0')
+    if (names_root(text))
         return refuse_pattern(err, text, "is the root directory: name a path below it");
     return CONF_OK;
 }
