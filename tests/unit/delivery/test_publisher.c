@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_publisher.c - a URL of the environment is checked as one of the ini is; profiles are counted. */
+/* test_publisher.c - a URL of the environment is checked as one of the ini is; profiles are
+ * counted. */
 #include <stdlib.h>
 #include <string.h>
 
