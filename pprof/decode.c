@@ -72,7 +72,7 @@ static enum pprof_rc check_field(struct decoder *d, const struct wire_field *fie
     if (!kind->name)
         return PPROF_OK;
     if (field->type != kind->type) {
-        err_set(d->err, "not a profile.proto: %s has wire type %d", kind->name, (int)field->type);
+        err_set(d->err, "not a pprof file: %s has wire type %d", kind->name, (int)field->type);
         return PPROF_BAD;
     }
     if (kind->once && d->counts[field->number] > 1) {
@@ -95,7 +95,7 @@ static enum pprof_rc survey(struct decoder *d)
     for (; step == WIRE_FIELD && rc == PPROF_OK; step = wire_next(&wire, &field))
         rc = check_field(d, &field);
     if (rc == PPROF_OK && step != WIRE_END) {
-        err_set(d->err, "not a profile.proto: broken or cut off before byte %zu",
+        err_set(d->err, "not a pprof file: broken or cut off before byte %zu",
                 (size_t)(wire.at - d->bytes));
         return PPROF_BAD;
     }
@@ -213,7 +213,7 @@ static enum pprof_rc read_profile_head(struct decoder *d)
     enum pprof_rc rc = survey(d);
 
     if (rc == PPROF_OK && d->counts[FIELD_STRING] == 0) {
-        err_set(d->err, "not a profile.proto: there is no string table");
+        err_set(d->err, "not a pprof file: there is no string table");
         return PPROF_BAD;
     }
     if (rc == PPROF_OK && d->counts[FIELD_SAMPLE_TYPE] > PPROF_TYPES_MAX) {

@@ -75,7 +75,7 @@ bool options_duration(const char *text, uint64_t *out_ns)
     with_unit(text, "s", full, sizeof(full));
     if (conf_duration(full, out_ns, &err) == CONF_OK && *out_ns > 0)
         return true;
-    (void)fprintf(stderr, "pystrobe: '%s' is not a duration like 10s or 1m30s\n", text);
+    (void)fprintf(stderr, "pystrobe: '%s' is not a duration above 0, like 10s or 1m30s\n", text);
     return false;
 }
 

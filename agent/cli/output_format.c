@@ -3,6 +3,7 @@
 #include "agent/cli/output_format.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/cli/output.h"
 
@@ -27,7 +28,9 @@ bool output_format_choose(const char *name, const char *path, const struct forma
         format = format_named(name);
     else if (output_is_file(path))
         format = format_of_path(path);
-    if (!format && name)
+    if (!format && name && (strcmp(name, "table") == 0 || strcmp(name, "json") == 0))
+        (void)fprintf(stderr, "pystrobe: only pystrobe report writes '%s'\n", name);
+    else if (!format && name)
         (void)fprintf(
             stderr,
             "pystrobe: format '%s' is not known; pystrobe report --help lists the formats\n", name);

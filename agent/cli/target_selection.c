@@ -21,7 +21,8 @@ enum { COMMAND_SHOWN = 80 };
 bool target_selection_fits(const struct target_selection *selection, const char *subcommand)
 {
     if ((selection->pid != 0) + (selection->target != NULL) + (selection->command != NULL) != 1)
-        (void)fprintf(stderr, "pystrobe: %s needs one of --pid PID, --target NAME and -- COMMAND\n",
+        (void)fprintf(stderr,
+                      "pystrobe: %s needs exactly one of --pid PID, --target NAME, -- COMMAND\n",
                       subcommand);
     else if (selection->children && !selection->pid)
         (void)fputs("pystrobe: --children goes with --pid; those of a command are there anyhow\n",

@@ -121,10 +121,12 @@ static bool redirect(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+    const int cause = errno;
     char text[DENIED_TEXT_MAX];
 
     if (!good)
-        (void)fprintf(stderr, "pystrobe: %s: %s\n", path, denied_text(path, errno, text));
+        (void)fprintf(stderr, "pystrobe: %s: %s%s\n", path, denied_text(path, cause, text),
+                      cause == EEXIST ? "; name a new file" : "");
     if (fd >= 0)
         (void)close(fd);
     return good;

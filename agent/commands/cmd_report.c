@@ -345,7 +345,7 @@ static bool read_count(const char *text, void *out)
     errno = 0;
     number = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end || errno || number == 0) {
-        (void)fprintf(stderr, "pystrobe: '%s' is not a number of functions\n", text);
+        (void)fprintf(stderr, "pystrobe: '%s' is not a number of functions, 1 or more\n", text);
         return false;
     }
     *(size_t *)out = number;

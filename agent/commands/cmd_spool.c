@@ -424,6 +424,7 @@ static int run_spool_command(struct request *request)
 int cmd_spool(int argc, char **argv)
 {
     static const struct option_table table = {.rows = rows, .help = help};
+    static const char usual_spool[] = "/var/lib/pystrobe/spool";
     struct request request = {0};
     struct conf_source source;
     int status;
@@ -441,8 +442,10 @@ int cmd_spool(int argc, char **argv)
             request.dir = request.conf->agent.spool;
     }
     if (!request.dir)
-        request.dir = "/var/lib/pystrobe/spool";
+        request.dir = usual_spool;
     status = run_spool_command(&request);
+    if (!request.spool && request.dir == usual_spool && status != EXIT_USAGE)
+        (void)fprintf(stderr, "pystrobe: name another spool by --dir DIR or -c FILE\n");
     spool_close(request.spool);
     conf_free(request.conf);
     return status;

@@ -59,20 +59,23 @@ static enum exporter_rc hold_proxy_login(struct held *held, const struct exporte
 }
 
 /* Reads a secret that is missing so far. */
-static enum exporter_rc fetch_secret(struct held *held, bool *changed, struct err *err)
+static enum exporter_rc fetch_secret(struct held *held, const char *what, bool *changed,
+                                     struct err *err)
 {
     enum exporter_rc rc;
 
     if (!held->file || held->text)
         return EXPORTER_OK;
     rc = secret_read(held->file, &held->text, err);
+    if (rc == EXPORTER_RETRY)
+        err_within(err, "%s", what);
     *changed = *changed || rc == EXPORTER_OK;
     return rc;
 }
 
 static enum exporter_rc fetch_proxy_login(struct held *held, bool *changed, struct err *err)
 {
-    enum exporter_rc rc = fetch_secret(held, changed, err);
+    enum exporter_rc rc = fetch_secret(held, "proxy_login", changed, err);
 
     if (rc != EXPORTER_OK || !is_bad_proxy_login(held, err))
         return rc;
@@ -86,13 +89,13 @@ enum exporter_rc http_login_complete(struct http_login *login, bool *changed, st
     enum exporter_rc rc;
 
     *changed = false;
-    rc = fetch_secret(&login->password, changed, err);
+    rc = fetch_secret(&login->password, "password", changed, err);
     if (rc == EXPORTER_OK)
-        rc = fetch_secret(&login->token, changed, err);
+        rc = fetch_secret(&login->token, "token", changed, err);
     if (rc == EXPORTER_OK)
         rc = fetch_proxy_login(&login->proxy, changed, err);
     for (size_t i = 0; rc == EXPORTER_OK && i < login->header_count; i++)
-        rc = fetch_secret(&login->headers[i].value, changed, err);
+        rc = fetch_secret(&login->headers[i].value, login->headers[i].name, changed, err);
     return rc;
 }
 

@@ -184,7 +184,7 @@ static void a_bad_file_is_named_and_the_others_are_shown(void **state)
 {
     (void)state;
     assert_int_equal(RUN(text, in_folder("bad.pb.gz"), in_folder("all.pb.gz")), EXIT_FAILED);
-    assert_non_null(strstr(text, "bad.pb.gz: not a profile.proto"));
+    assert_non_null(strstr(text, "bad.pb.gz: not a pprof file"));
     assert_non_null(strstr(text, "1 profile, "));
 
     assert_int_equal(RUN(text, in_folder("gone.pb.gz")), EXIT_FAILED);
