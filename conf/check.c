@@ -97,18 +97,27 @@ static void check_target(struct conf_build *build, const struct conf_section *se
                     conf_section_head(section, head));
 }
 
+/* Writes the names of the exporter types that use the key. */
+static void name_types_with(const struct conf_option *option, char out[CONF_HEAD_MAX])
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < EXPORTER_TYPES && used < CONF_HEAD_MAX; i++)
+        if (conf_option_used_by(option, &exporter_types[i]))
+            used += (size_t)snprintf(out + used, CONF_HEAD_MAX - used, "%s%s", used ? ", " : "",
+                                     exporter_types[i].name);
+}
+
 static void misplaced(struct conf_build *build, const struct conf_section *section,
                       const struct conf_option *option, unsigned line)
 {
     const struct exporter_settings *exporter = section->values;
-    const struct exporter_type *other = exporter_types; /* the first that uses the key */
-    char head[CONF_HEAD_MAX];
+    char head[CONF_HEAD_MAX], types[CONF_HEAD_MAX];
 
-    while (!conf_option_used_by(option, other))
-        other++;
+    name_types_with(option, types);
     conf_errors_add(&build->errors, line, "%s %s: is not for type %s; allowed: with type %s",
-                    conf_section_head(section, head), option->name, exporter->type->name,
-                    other->name);
+                    conf_section_head(section, head), option->name, exporter->type->name, types);
 }
 
 /* True if "START END=..." is a variable that is set to something, START and END put together. */

@@ -28,8 +28,8 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
             .title = "[labels]",
             .help = "Labels of every profile. For a Pyroscope, each character of a name "
                     "except letters, digits, \"_\" and \".\" is sent as \"_\", and a leading digit "
-                    "gets a \"_\" before it, because servers refuse a profile with other names; "
-                    "check and the log list these names.",
+                    "gets a \"_\" before it. A Pyroscope refuses a profile with other names. "
+                    "check and the log list the changed names.",
             .count_max = 1,
             .entries_max = 24, /* a Pyroscope server takes 30, its own and ours among them */
         },
@@ -122,40 +122,37 @@ const struct conf_option conf_options[] = {
         .name = "stop_timeout",
         IN_AGENT(stop_timeout_ns),
         NUMBER(DURATION, "5s", "0s", "10m"),
-        .help = "How long exporters may go on to deliver when pystrobe ends. Profiles "
+        .help = "How long exporters may still deliver after pystrobe is told to end. Profiles "
                 "left then stay in the spool; without one they are lost.",
     },
     {
         .name = "scan",
         IN_AGENT(scan_ns),
         NUMBER(DURATION, "1s", "100ms", "1h"),
-        .help = "How often to look for new processes. If this would take more than three "
-                "quarters of max_cpu, it happens less often, at the least every 5 "
-                "seconds.",
+        .help = "How often to look for new processes. If this takes more than three quarters "
+                "of max_cpu, the scans become rarer, up to 5 seconds apart.",
     },
     {
         .name = "max_cpu",
         IN_AGENT(max_cpu),
         NUMBER(SHARE, "1%", "0.1%", "10000%"),
-        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. "
-                "All targets are sampled as often as asked for, unless that alone would "
-                "take more than one and a half times as much. Then the CPU time is "
-                "divided fairly: the most expensive targets are slowed first, down to one "
-                "sample a second, and a target is left out only if even that is too much, "
-                "or takes more than a quarter of max_cpu while others are slowed. Opening "
-                "processes may take as much again, spread over time, so some processes "
-                "wait at the start, and when many start at once. Answers over HTTP have a "
-                "max_cpu of their own.",
+        .help = "CPU time that pystrobe itself may use, as a share of one core over a minute. "
+                "pystrobe samples all targets at their rate unless that alone takes more than "
+                "one and a half times max_cpu. Then it divides the CPU time between the owners "
+                "of the targets. It slows the most expensive targets first, down to one sample "
+                "a second. It leaves a target out if even that is too much, or takes more than "
+                "a quarter of max_cpu while others are slowed. Opening processes may take "
+                "max_cpu once more, spread over time, so some new processes wait. Answers over "
+                "HTTP have a max_cpu of their own.",
     },
     {
         .name = "max_memory",
         IN_AGENT(max_memory),
         NUMBER(SIZE, "64MiB", "16MiB", "1TiB"),
-        .help = "How much memory pystrobe itself may use. If it uses more for ten "
-                "seconds, the targets that add most to profiles are left out, and tried "
-                "again after a minute, then two, up to an hour. A process that reads the "
-                "store for the page counts in status while it runs, but no target is left "
-                "out for it.",
+        .help = "How much memory pystrobe itself may use. If it uses more for ten seconds, it "
+                "leaves out the targets that add most to profiles. It tries them again after a "
+                "minute, then two, up to an hour. A process that reads the store for the page "
+                "counts in status, but no target is left out for it.",
     },
     {
         .name = "log_level",
@@ -163,8 +160,8 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_CHOICE,
         .choices = log_levels,
         .usual = "info",
-        .help = "The lowest severity that is logged. Of lines of one kind that come too "
-                "often, some are left out and counted, except with debug.",
+        .help = "The lowest severity that is logged. If lines of one kind come too often, some "
+                "are left out and counted, except with debug.",
     },
     {
         .name = "log_format",
@@ -189,10 +186,10 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_SPOOL,
         .otherwise = "spool in the StateDirectory= of a systemd service, else off",
         .example = "/var/lib/pystrobe/spool",
-        .help = "The directory where profiles wait that a server has not taken yet, so "
-                "that neither a dead network nor a restart loses them. It is made if it "
-                "is absent, and must belong to root or to the user of the agent. Only one "
-                "agent can use it. With off, a few profiles wait in memory (queue_size).",
+        .help = "The directory of profiles that no server has taken yet. With it neither a "
+                "dead network nor a restart loses profiles. It is made if it is absent. It "
+                "must belong to root or to the user of the agent. Only one agent can use it. "
+                "With off, a few profiles wait in memory (queue_size).",
     },
     {
         .name = "spool_max_size",
@@ -229,12 +226,12 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_NAMES,
         .usual = "host.name container.id k8s.pod.uid k8s.namespace.name process.runtime.version "
                  "service.namespace service.version deployment.environment*",
-        .help = "The labels that a service gets automatically if their values are known: "
-                "from the machine, the cgroup (if a namespace hides it, the mounts), the "
-                "interpreter, and the resource attributes of OpenTelemetry that a target "
-                "has in its environment or publishes. k8s.pod.name and k8s.container.name "
-                "can be added. Processes with different labels make different profiles. "
-                "The value none means no such labels.",
+        .help = "The labels that a service gets automatically if their values are known. The "
+                "values come from the machine, the cgroup (or the mounts, if a namespace hides "
+                "it), the interpreter, and the resource attributes of OpenTelemetry that a "
+                "target has in its environment or publishes. k8s.pod.name and "
+                "k8s.container.name can be added. Processes with different labels make "
+                "different profiles. The value none means no such labels.",
     },
     {
         .name = "max_services",
@@ -256,10 +253,10 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_LISTEN,
         .otherwise = "off",
         .example = "127.0.0.1:7997",
-        .help = "An IP address of this machine and a port, or the path of a Unix socket, "
-                "which only root and the agent's user may use. A port alone and localhost "
-                "mean 127.0.0.1. At an address that is not of the loopback, others can "
-                "read which services run here.",
+        .help = "An IP address of this machine and a port, or the path of a Unix socket. Only "
+                "root and the agent's user may use the socket. A port alone and localhost mean "
+                "127.0.0.1. At an address other than the loopback, other machines can read "
+                "which services run here.",
     },
     {
         .name = "pull",
@@ -268,9 +265,9 @@ const struct conf_option conf_options[] = {
         .choices = switches,
         .otherwise = "on at a loopback address and a Unix socket, off elsewhere",
         .example = "off",
-        .help = "Whether profiles are served at /debug/pprof/profile, as by a program in "
-                "Go, and the stacks of all threads at /debug/stacks, to everybody who can "
-                "connect.",
+        .help = "Serves profiles at /debug/pprof/profile, as a program in Go does, and the "
+                "stacks of all threads at /debug/stacks. Everybody who can connect can read "
+                "them.",
     },
     {
         .name = "page",
@@ -279,18 +276,18 @@ const struct conf_option conf_options[] = {
         .choices = switches,
         .otherwise = "as pull is",
         .example = "off",
-        .help = "Whether a page for browsers is served at /, with flame graphs of the "
-                "first exporter of type store, and its data below /api/, to everybody who "
-                "can connect.",
+        .help = "Serves a page for browsers at /, with flame graphs of the first exporter of "
+                "type store, and its data below /api/. Everybody who can connect can read "
+                "them.",
     },
     {
         .name = "max_cpu",
         IN_HTTP(max_cpu),
         NUMBER(SHARE, "0.5%", "0.1%", "10000%"),
-        .help = "How much CPU time answers may use, of one core, over a minute. Beyond "
-                "it, requests that start a process (for the store, threads and stacks) "
-                "get 429 and the time to ask again. It is not part of max_cpu of [agent]: "
-                "nothing is sampled less often for it.",
+        .help = "CPU time that answers may use, as a share of one core over a minute. Beyond "
+                "it, requests that start a process (for the store, threads and stacks) get 429 "
+                "and the time to ask again. It is not part of max_cpu of [agent]: nothing is "
+                "sampled less often for it.",
     },
     {
         FREE_KEY(CONF_LABELS, ""),
@@ -382,18 +379,17 @@ const struct conf_option conf_options[] = {
         IN_TARGET(service),
         .type = CONF_TYPE_TEMPLATE,
         .usual = "${otel:service.name:-${target}}",
-        .help = "The name of these processes in profiles. Processes with the same service "
-                "and labels share a profile. ${script} is the program that they run: the "
-                ".py file or the module of -m, the application of gunicorn, uvicorn, "
-                "celery and similar, for a worker that of its parent; ${exe} the name of "
-                "the executable; ${otel:service.name} the name in their environment: "
-                "OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES or DD_SERVICE; ${otel:NAME} "
-                "another resource attribute of OpenTelemetry; ${env:NAME} a variable that "
-                "env_allow allows; ${target} the NAME of this section; there are also "
-                "${user}, ${systemd_unit}, ${container} and ${cgroup}. ${NAME:-DEFAULT} "
-                "is DEFAULT if there is no such value. $$ is a $. An empty result is "
-                "replaced by ${script} or ${exe}. SERVICE NAMES in pystrobe.ini(5) has "
-                "the whole order.",
+        .help = "The name of these processes in profiles. Processes with the same service and "
+                "labels share a profile. ${script} is the program that they run: the .py file, "
+                "the module of -m, or the application of gunicorn, uvicorn, celery and "
+                "similar; for a worker, that of its parent. ${exe} is the name of the "
+                "executable. ${otel:service.name} is the name in their environment: "
+                "OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES or DD_SERVICE. ${otel:NAME} is "
+                "another resource attribute of OpenTelemetry. ${env:NAME} is a variable that "
+                "env_allow allows. ${target} is the NAME of this section. There are also "
+                "${user}, ${systemd_unit}, ${container} and ${cgroup}. ${NAME:-DEFAULT} is "
+                "DEFAULT if there is no such value. $$ is a $. An empty result is replaced by "
+                "${script} or ${exe}. SERVICE NAMES in pystrobe.ini(5) has the whole order.",
     },
     {
         FREE_KEY(CONF_TARGET, "label."),
@@ -421,11 +417,11 @@ const struct conf_option conf_options[] = {
         .choices = splits,
         .otherwise = "process if the page shows a store and no server gets the profiles; else none",
         .example = "thread",
-        .help = "Whether labels on each sample tell processes, or processes and threads, "
-                "apart: pid, thread id and thread name; process.pid, thread.id and "
-                "thread.name with OTLP; process_pid, thread_id and thread_name for a "
-                "Pyroscope, which makes a series of each process or thread. With them, "
-                "the page has time lines and flame graphs of a process.",
+        .help = "Adds labels to each sample that tell processes, or processes and threads, "
+                "apart. Their names are pid, thread id and thread name; with OTLP process.pid, "
+                "thread.id and thread.name; for a Pyroscope process_pid, thread_id and "
+                "thread_name. A Pyroscope makes a series of each process or thread. With these "
+                "labels the page has time lines and flame graphs of a process.",
     },
     {
         .name = "hang_after",
@@ -435,17 +431,16 @@ const struct conf_option conf_options[] = {
         .min = "1s",
         .max = "1d",
         .example = "30s",
-        .help = "Reports a process that hangs for this time: in the log, once, with the "
-                "stacks of all its threads and its asyncio tasks; in pystrobe status and "
-                "the metrics; and by a profile of its own with the labels hang = stuck or "
-                "hang = deadlock, and pid. Stuck: in all samples of this time a thread "
-                "held the GIL at the same instruction of the same stack, and its "
-                "variables were the same. Deadlock: the process used no CPU time, and "
-                "each of its threads waits, with no timeout, for a lock that no other "
-                "process has; or some threads wait in this way for each other's locks, "
-                "which they took by a with statement, whatever the others do. A process "
-                "that waits for a file, a socket, a timer or a child does not hang. HANGS "
-                "in pystrobe(8) says which deadlocks are not found.",
+        .help = "Reports a process that hangs for this time: once in the log, with the stacks "
+                "of all its threads and asyncio tasks; in pystrobe status and the metrics; and "
+                "by a profile of its own with the labels hang (stuck or deadlock) and pid. "
+                "Stuck: in all samples of this time a thread held the GIL at the same "
+                "instruction of the same stack, and its variables were the same. Deadlock of "
+                "all threads: the process used no CPU time, and each thread waits, with no "
+                "timeout, for a lock that no other process has. Deadlock of some threads: they "
+                "wait in this way for each other's locks, which they took by a with statement. "
+                "A process that waits for a file, a socket, a timer or a child does not hang. "
+                "HANGS in pystrobe(8) says which deadlocks are not found.",
     },
     {
         .name = "type",
@@ -474,10 +469,10 @@ const struct conf_option conf_options[] = {
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "/var/tmp/profiles/{service}-{type}-{start}.pb.gz",
-        .help = "The path of each profile, with the profile's values for {service}, "
-                "{type} and {start} in its last part. With {type} there is a file for "
-                "each type, else one with all values. The directory is made if it is "
-                "absent, and must not be another user's if the agent runs as root. No "
+        .help = "The path of each profile. Its last part may have {service}, {type} and {start}, "
+                "which are replaced by the values of the profile. With {type} there is a "
+                "file for each type, else one with all values. The directory is made if it "
+                "is absent. An agent that runs as root accepts no directory of another user. No "
                 "file is overwritten. All files whose names match count for max_size and "
                 "max_age, so use a directory for profiles only.",
     },
@@ -507,9 +502,9 @@ const struct conf_option conf_options[] = {
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "https://pyroscope.example:4040",
-        .help = "The address of the server. The path of the protocol is added to the path "
-                "in it: /push.v1.PusherService/Push, /ingest, /v1development/profiles or, "
-                "for gRPC, that of its method.",
+        .help = "The address of the server. pystrobe adds the path of the protocol to it: "
+                "/push.v1.PusherService/Push, /ingest or /v1development/profiles; for gRPC, "
+                "the path of the method.",
     },
     {
         .name = "protocol",
@@ -520,9 +515,9 @@ const struct conf_option conf_options[] = {
         .otel = "PROTOCOL",
         .usual = "http/protobuf",
         .help = "The protocol of requests: HTTP/1.1, usually at port 4318, or gRPC over "
-                "HTTP/2, usually at port 4317. Without TLS (http:// in url) a gRPC server "
-                "must accept HTTP/2 without an upgrade. The variable counts only if url "
-                "comes from a variable, too.",
+                "HTTP/2, usually at port 4317. Without TLS (http:// in url) a gRPC server must "
+                "accept HTTP/2 without an upgrade. OTEL_EXPORTER_OTLP_PROTOCOL counts only if "
+                "url comes from a variable, too.",
     },
     {
         .name = "tenant",
@@ -556,8 +551,8 @@ const struct conf_option conf_options[] = {
         .otel = "CERTIFICATE",
         .otherwise = "as SSL_CERT_FILE and SSL_CERT_DIR say, else those of the system",
         .example = "/etc/pystrobe/ca.pem",
-        .help = "A file of certificates, in PEM, to verify the server, and a proxy with "
-                "TLS; no other certificates count. It is read for each connection.",
+        .help = "A file of certificates, in PEM, to verify the server and a proxy with TLS. No "
+                "other certificates count. It is read for each connection.",
     },
     {
         .name = "cert_file",
@@ -640,7 +635,8 @@ const struct conf_option conf_options[] = {
         .name = "stall_timeout",
         IN_SERVERS(stall_timeout_ns),
         NUMBER(DURATION, "10s", "1s", "10m"),
-        .help = "How long a connection may transfer nothing, in whole seconds.",
+        .help = "How long a connection may transfer nothing before it is closed, in whole "
+                "seconds.",
     },
     {
         .name = "limits",
@@ -650,11 +646,12 @@ const struct conf_option conf_options[] = {
         .used_by = CONF_SERVERS,
         .otherwise = "pyroscope with type pyroscope, none with type otlp",
         .example = "none",
-        .help = "The limits of the server. pyroscope: the defaults of a Pyroscope: 30 "
-                "labels of a series (those of auto_labels are left out first, then those "
-                "of [labels], then label.NAME, the last of each first), 1,000 frames of a "
-                "stack (the middle is left out), and no profile older than 50 minutes. "
-                "none: for a server with higher limits, or that is no Pyroscope.",
+        .help = "The limits of the server. pyroscope: the defaults of a Pyroscope: 30 labels "
+                "of a series, 1,000 frames of a stack, and no profile older than 50 minutes. "
+                "Labels beyond the limit are left out: first those of auto_labels, then those "
+                "of [labels], then label.NAME, the last of each first. The middle of a deeper "
+                "stack is left out. none: for a server with higher limits, or that is no "
+                "Pyroscope.",
     },
     {
         .name = "legacy",
@@ -690,8 +687,8 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(max_in_flight),
         NUMBER(COUNT, "4", "1", "16"),
         .used_by = CONF_SERVERS,
-        .help = "How many requests may be under way at a time. Those of one interval go "
-                "side by side, the next interval after them.",
+        .help = "How many requests may be under way at a time. Requests of one interval run in "
+                "parallel; those of the next interval follow them.",
     },
     {
         .name = "queue_size",

@@ -207,7 +207,7 @@ static const struct value_type types[CONF_TYPES] = {
            "none, or SCHEME://HOST:PORT with http, https, socks5 or socks5h"),
     STRING(NAME, conf_name_check, simple_name),
     STRING(FILE_PATTERN, conf_file_pattern_check,
-           "an absolute path, with {service}, {type} and {start} in its last part"),
+           "an absolute path; its last part may have {service}, {type} and {start}"),
     /* Free keys are kept as entries: conf_entry_check checks them. */
     STRING(HEADER, NULL, "printable ASCII of up to 2048 bytes"),
     STRING(HEADER_FILE, conf_path_check, absolute_path),

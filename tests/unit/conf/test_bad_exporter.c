@@ -36,22 +36,23 @@ static struct conf_row rows[] = {
      "type = pyroscope\n"
      "url = http://h\n"
      "max_size = 1GiB\n",
-     "t.ini:4: [exporter p] max_size: is not for type pyroscope; allowed: with type store\n"},
+     "t.ini:4: [exporter p] max_size: is not for type pyroscope; allowed: with type store, file\n"},
     {"a_pyroscope_key_of_a_store",
      "[exporter s]\n"
      "type = store\n"
      "url = http://h\n",
-     "t.ini:3: [exporter s] url: is not for type store; allowed: with type pyroscope\n"},
+     "t.ini:3: [exporter s] url: is not for type store; allowed: with type pyroscope, otlp\n"},
     {"a_header_of_a_store",
      "[exporter s]\n"
      "type = store\n"
      "header.X-A = b\n",
-     "t.ini:3: [exporter s] header.NAME: is not for type store; allowed: with type pyroscope\n"},
+     "t.ini:3: [exporter s] header.NAME: is not for type store; allowed: with type pyroscope, "
+     "otlp\n"},
     {"a_key_before_the_type_it_does_not_suit",
      "[exporter s]\n"
      "timeout = 1s\n"
      "type = store\n",
-     "t.ini:2: [exporter s] timeout: is not for type store; allowed: with type pyroscope\n"},
+     "t.ini:2: [exporter s] timeout: is not for type store; allowed: with type pyroscope, otlp\n"},
     {"a_size_without_a_unit",
      "[exporter s]\n"
      "type = store\n"
@@ -79,8 +80,8 @@ static struct conf_row rows[] = {
      "type = file\n"
      "pattern = /f/{name}\n",
      "t.ini:3: [exporter f] pattern: \"/f/{name}\" may have {service}, {type} and {start}, in its "
-     "last part only; allowed: an absolute path, with {service}, {type} and {start} in its last "
-     "part\n"},
+     "last part only; allowed: an absolute path; its last part may have {service}, {type} and "
+     "{start}\n"},
     {"a_relative_path",
      "[exporter s]\n"
      "type = store\n"
