@@ -298,7 +298,7 @@ def test_a_spool_of_somebody_else_is_told_with_the_command_that_gives_it_to_us(o
 
 
 @needs_root
-@pytest.mark.parametrize("options, told, cure_told", [("ro,size=1m", "read-only; name another path", "mend"),
+@pytest.mark.parametrize("options, told, cure_told", [("ro,size=1m", "read-only; name another path", "correct"),
                                                       ("size=4k", "No space", "make room")])
 def test_a_disk_that_takes_nothing_is_told(pystrobe, tmp_path, options, told, cure_told):
     disk, ini = tmp_path / "disk", tmp_path / "doctor.ini"
