@@ -4,50 +4,58 @@
 
 #include <stdlib.h>
 
+static size_t bucket_of(pid_t pid)
+{
+    return (size_t)pid % CANDIDATE_BUCKETS;
+}
+
 struct candidate *candidates_find(const struct candidates *candidates, pid_t pid)
 {
-    return pointer_table_find(&candidates->by_pid, (uint64_t)pid);
+    struct candidate *candidate = candidates->buckets[bucket_of(pid)];
+
+    while (candidate && candidate->id.pid != pid)
+        candidate = candidate->next;
+    return candidate;
 }
 
 struct candidate *candidates_add(struct candidates *candidates, struct proc_id id)
 {
     struct candidate *candidate = calloc(1, sizeof(*candidate));
 
-    if (candidate && pointer_table_put(&candidates->by_pid, (uint64_t)id.pid, candidate)) {
-        candidate->id = id;
-        return candidate;
-    }
-    free(candidate);
-    return NULL;
+    if (!candidate)
+        return NULL;
+    candidate->id = id;
+    candidate->next = candidates->buckets[bucket_of(id.pid)];
+    candidates->buckets[bucket_of(id.pid)] = candidate;
+    candidates->count++;
+    return candidate;
 }
 
 void candidates_sweep(struct candidates *candidates,
                       bool (*is_gone)(void *ctx, const struct candidate *candidate),
                       void (*end)(void *ctx, struct candidate *candidate), void *ctx)
 {
-    struct pointer_table *table = &candidates->by_pid;
+    struct candidate **link, *candidate;
 
-    for (size_t i = 0; i < table->slot_count;) {
-        struct candidate *candidate = table->slots[i].value;
-
-        if (!candidate || !is_gone(ctx, candidate)) {
-            i++;
-            continue;
+    for (size_t i = 0; i < CANDIDATE_BUCKETS; i++)
+        for (link = &candidates->buckets[i]; (candidate = *link);) {
+            if (!is_gone(ctx, candidate)) {
+                link = &candidate->next;
+                continue;
+            }
+            *link = candidate->next;
+            end(ctx, candidate);
+            free(candidate);
+            candidates->count--;
         }
-        pointer_table_remove(table, (uint64_t)candidate->id.pid); /* another may move to slot i */
-        end(ctx, candidate);
-        free(candidate);
-    }
-    if (table->count == 0)
-        pointer_table_finish(table);
 }
 
 void candidates_each(struct candidates *candidates,
                      void (*each)(void *ctx, struct candidate *candidate), void *ctx)
 {
-    const struct pointer_table *table = &candidates->by_pid;
+    struct candidate *c;
 
-    for (size_t i = 0; i < table->slot_count; i++)
-        if (table->slots[i].value)
-            each(ctx, table->slots[i].value);
+    for (size_t i = 0; i < CANDIDATE_BUCKETS; i++)
+        for (c = candidates->buckets[i]; c; c = c->next)
+            each(ctx, c);
 }

@@ -7,7 +7,6 @@
 #define AGENT_DISCOVER_CANDIDATES_H
 
 #include "agent/proc/proc.h"
-#include "base/pointer_table.h"
 
 enum candidate_state {
     CANDIDATE_NEW,      /* rules not tried yet */
@@ -49,10 +48,14 @@ struct candidate {
     uint64_t run_ns;    /* monotonic: first seen with this program */
     uint64_t old_ns;    /* age when it was first seen; 0: it has run another program since */
     uint64_t next_try_ns, wait_ns; /* monotonic: next try, or check of a taken one; backoff pause */
+    struct candidate *next;        /* in its bucket */
 };
 
+enum { CANDIDATE_BUCKETS = 4096 };
+
 struct candidates {
-    struct pointer_table by_pid; /* owned, as are the candidates that it points to */
+    struct candidate *buckets[CANDIDATE_BUCKETS]; /* owned lists, by pid */
+    size_t count;
 };
 
 /* The candidate with this pid; NULL: there is none. */
@@ -66,8 +69,7 @@ MUST_CHECK struct candidate *candidates_add(struct candidates *candidates, struc
 void candidates_each(struct candidates *candidates,
                      void (*each)(void *ctx, struct candidate *candidate), void *ctx);
 
-/* Removes the candidates for which `is_gone` returns true; calls `end` before it frees each. Frees
- * the table with the last one. `is_gone` may be called twice for a candidate. */
+/* Removes the candidates for which `is_gone` returns true; calls `end` before it frees each. */
 void candidates_sweep(struct candidates *candidates,
                       bool (*is_gone)(void *ctx, const struct candidate *candidate),
                       void (*end)(void *ctx, struct candidate *candidate), void *ctx);

@@ -130,7 +130,7 @@ uint64_t finder_next_ns(const struct finder *f)
 void finder_stats(const struct finder *f, struct finder_stats *out)
 {
     *out = f->stats;
-    out->known = f->candidates.by_pid.count;
+    out->known = f->candidates.count;
     out->foreign = f->counts[CANDIDATE_FOREIGN];
     out->waiting = f->counts[CANDIDATE_WAITING];
     out->taken = f->counts[CANDIDATE_TAKEN];
@@ -496,7 +496,7 @@ static bool has_room(const struct finder *f, const struct candidate *c, uint64_t
 static struct candidate *add_new_candidate(struct finder *f, struct proc_id id, uint64_t now_ns)
 {
     struct candidate *c =
-        f->candidates.by_pid.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
+        f->candidates.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
 
     if (!c)
         return NULL;
@@ -604,7 +604,7 @@ static bool knows_others(struct finder *f, uint64_t now_ns, pid_t *out_above)
     f->census = proc_census(f->census_fd);
     f->newest_before = before.newest;
     knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns &&
-            f->candidates.by_pid.count < FINDER_MAX;
+            f->candidates.count < FINDER_MAX;
     knows = knows && *out_above <= before.newest && before.newest <= f->census.newest &&
             f->census.newest - *out_above <= NUMBERS_MAX;
     /* Somebody came with a number that was handed out long ago. */

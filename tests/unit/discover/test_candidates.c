@@ -6,7 +6,7 @@
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/unit_test.h"
 
-enum { COUNT = 12288 };
+enum { COUNT = 3 * CANDIDATE_BUCKETS };
 
 static bool everyone(void *ctx, const struct candidate *candidate)
 {
@@ -29,7 +29,7 @@ static void count_one(void *ctx, struct candidate *candidate)
     ++*count;
 }
 
-/* Candidates of pid 1 to COUNT. */
+/* Candidates of pid 1 to COUNT: three in each bucket. */
 static struct candidates *make(void)
 {
     struct candidates *candidates = calloc(1, sizeof(*candidates));
@@ -42,11 +42,11 @@ static struct candidates *make(void)
 
 static void end(struct candidates *candidates)
 {
-    size_t ended = 0, count = candidates->by_pid.count;
+    size_t ended = 0, count = candidates->count;
 
     candidates_sweep(candidates, everyone, count_one, &ended);
     assert_int_equal(ended, count);
-    assert_int_equal(candidates->by_pid.count, 0);
+    assert_int_equal(candidates->count, 0);
     free(candidates);
 }
 
@@ -55,7 +55,7 @@ static void finds_each_by_its_pid(void **state)
     struct candidates *candidates = make();
 
     (void)state;
-    assert_int_equal(candidates->by_pid.count, COUNT);
+    assert_int_equal(candidates->count, COUNT);
     for (pid_t pid = 1; pid <= COUNT; pid++) {
         assert_non_null(candidates_find(candidates, pid));
         assert_int_equal(candidates_find(candidates, pid)->id.pid, pid);
@@ -85,7 +85,7 @@ static void sweeps_out_those_that_are_gone_and_no_others(void **state)
     candidates_sweep(candidates, has_odd_pid, count_one, &ended);
 
     assert_int_equal(ended, COUNT / 2);
-    assert_int_equal(candidates->by_pid.count, COUNT / 2);
+    assert_int_equal(candidates->count, COUNT / 2);
     for (pid_t pid = 1; pid <= COUNT; pid++)
         assert_int_equal(candidates_find(candidates, pid) != NULL, pid % 2 == 0);
     end(candidates);
@@ -101,7 +101,7 @@ static void adds_nothing_without_memory(void **state)
     candidate = candidates_add(candidates, (struct proc_id){COUNT + 1, 1});
     (void)alloc_fail_stop();
     assert_null(candidate);
-    assert_int_equal(candidates->by_pid.count, COUNT);
+    assert_int_equal(candidates->count, COUNT);
     end(candidates);
 }
 
