@@ -273,13 +273,15 @@ static uint64_t period_of(double rate_hz)
     return (uint64_t)((double)NS_PER_S / rate_hz);
 }
 
-/* Gives a process its part in a burst that runs. */
+/* Gives a process its part in a burst that runs; ends one that is not for it any more. */
 static void join_burst(struct engine *e, struct target *t, uint64_t now_ns)
 {
     const struct burst *burst = bursts_of(&e->bursts, t->id, t->profile.service, now_ns);
 
     if (burst)
         ticks_burst(&e->ticks, &t->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
+    else if (t->tick.burst_until_ns > now_ns)
+        t->tick.burst_until_ns = now_ns;
 }
 
 size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t duration_ns)
@@ -461,8 +463,10 @@ void engine_ask_name(struct engine *e, struct target *t, uint64_t now_ns)
     t->name_ns = retry_ns(NAME_RETRY_NS, now_ns, engine_thread_cpu_ns() - asked_ns);
     if (t->name_ns > t->settle_ns && now_ns < t->settle_ns)
         t->name_ns = t->settle_ns;
-    if (known)
+    if (known) {
         t->profile = named;
+        join_burst(e, t, now_ns);
+    }
     if (held && (known || now_ns >= t->settle_ns))
         settle_name(e, t, held, now_ns);
 }

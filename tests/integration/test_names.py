@@ -73,6 +73,13 @@ PUBLISHER = """
 """
 
 
+# Publishes when it is told to, and works from then on.
+LATE_PUBLISHER = PUBLISHER.replace("payload =", 'print("ready", flush=True)\n    sys.stdin.readline()\n    payload =', 1).replace(
+    'print("ready", flush=True)\n    sys.stdin.read()', '''import threading
+    threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(int, 1)], daemon=True).start()
+    sys.stdin.read()''')
+
+
 def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(text))
@@ -117,6 +124,25 @@ def look(agent, pystrobe, tmp_path):
         return {one["pid"]: (one["service"], one["named_by"]) for one in told}
 
     return run
+
+
+def test_a_burst_of_a_name_that_is_published_later_reaches_its_process(begin, agent, pystrobe, tmp_path):
+    control = tmp_path / "control.sock"
+    text = INI.replace("[agent]\nrate = 49Hz", "[agent]\n%s\nmax_cpu = 50%%%%\nrate = 1Hz" % AGENT_MARK)
+    watching = agent(text % {"here": tmp_path, "mark": tmp_path.name})
+    live.wait_until(lambda: control.exists(), "the socket", 0.2)
+    assert pystrobe.run("burst", "-r", "200", "-d", "10m", "--socket", control, "published").returncode == 0
+    process, _ = begin(sys.executable, write(tmp_path / "late.py", LATE_PUBLISHER), "opentelemetry")
+    watching.wait_for([process.pid])
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+    def has_burst():
+        return [one for one in pystrobe.status(control)["targets"]
+                if one["service"] == "published" and one["burst"] and one["samples"] > 500]
+
+    live.wait_until(has_burst, "more samples than there are at one a second", 0.2)
+    watching.stop()
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
