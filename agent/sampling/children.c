@@ -96,8 +96,10 @@ void children_expect(struct children *c, struct proc_id id)
 {
     struct child *child = get_child(c, id);
 
-    if (child)
-        child->is_sampled = true;
+    if (!child)
+        return;
+    child->is_sampled = true;
+    child->name[0] = '\0'; /* what comes late is of its stacks, as far as it can be */
 }
 
 void children_note(struct children *c, struct proc_id id, uint64_t cpu_ns)

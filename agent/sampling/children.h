@@ -52,7 +52,8 @@ struct children {
 /* Begins to count for process `pid`. `from_birth`: its waited CPU time so far counts, too. */
 void children_begin(struct children *children, pid_t pid, bool from_birth);
 
-/* A child is sampled from now on: once it is gone, nothing is told until children_note. */
+/* A child is sampled from now on: once it is gone, nothing is told until children_note, and then
+ * without its name. */
 void children_expect(struct children *children, struct proc_id id);
 
 /* Sampling of a child has ended: `cpu_ns` of its time and its children's is counted elsewhere. */

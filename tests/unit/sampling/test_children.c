@@ -26,7 +26,7 @@ static void hear(void *ctx, const char *name, uint64_t start, uint64_t ns)
 {
     struct heard *heard = ctx;
 
-    if (!name) {
+    if (!name || !name[0]) {
         heard->unnamed_ns += ns;
         return;
     }
@@ -217,6 +217,23 @@ static void waits_for_what_is_counted_of_one_that_is_sampled(void **state)
     assert_true(is_about(scene->heard.named_ns + scene->heard.unnamed_ns + USED_NS / 2));
 }
 
+/* Its stacks may get it, which those who hear a name do not know. */
+static void
+tells_late_time_of_one_that_was_there_before_it_was_sampled_without_its_name(void **state)
+{
+    struct scene *scene = *state;
+    struct proc_id id = id_of(start_child(scene));
+
+    look(scene);
+    children_expect(&scene->c, id);
+    end_child(scene);
+    children_note(&scene->c, id, USED_NS / 2);
+    look(scene);
+
+    assert_int_equal(scene->heard.named_ns, 0);
+    assert_true(is_about(scene->heard.unnamed_ns + USED_NS / 2));
+}
+
 /* Of one that is sampled for a while only, the rest is told. */
 static void tells_the_rest_of_one_that_was_sampled_for_a_while(void **state)
 {
@@ -293,6 +310,7 @@ int main(void)
         TEST(tells_what_a_child_used_by_its_name),
         TEST(leaves_out_what_is_counted_elsewhere),
         TEST(waits_for_what_is_counted_of_one_that_is_sampled),
+        TEST(tells_late_time_of_one_that_was_there_before_it_was_sampled_without_its_name),
         TEST(tells_the_rest_of_one_that_was_sampled_for_a_while),
         TEST(leaves_out_what_children_used_before),
         TEST(counts_all_of_one_from_its_birth),
