@@ -271,6 +271,8 @@ static const char *port_problem(const char *text, const char *end)
         return NULL;
     if (*text != ':')
         return "has text after the host";
+    if (text + 1 == end) /* "host:" has no port, as curl has it */
+        return NULL;
     if (strspn(text + 1, "0123456789") != (size_t)(end - text - 1))
         return "has a port that is not a number";
     port = strtoul(text + 1, &rest, 10);
@@ -294,7 +296,8 @@ static bool is_ipv6(const char *text, const char *end)
 /* What is wrong with HOST[:PORT][/PATH]. */
 static const char *host_problem(const char *host)
 {
-    static const char after_host[] = ":/!$&'()*,;=[]\"<>\\^`{}"; /* libcurl takes none in a name */
+    static const char after_host[] =
+        ":/!$%&'()*+,;=[]\"<>\\^`{}"; /* libcurl takes none in a name */
     const char *end = host + strcspn(host, "/");
     const char *close;
 
@@ -372,7 +375,7 @@ enum conf_rc conf_proxy_check(const char *text, struct err *err)
     if (strcmp(text, "none") == 0)
         return CONF_OK;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
-        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0)
+        if (strncasecmp(text, schemes[i], strlen(schemes[i])) == 0)
             why = host_problem(text + strlen(schemes[i]));
     if (!conf_is_printable_ascii(text) || strpbrk(text, " ?#"))
         why = "has a character that no proxy has";

@@ -409,7 +409,7 @@ static enum exporter_step last_step(const struct http_request *request,
 void http_request_steps(const struct http_client *client, const struct http_request *request,
                         struct exporter_probe *out)
 {
-    out->secure = strncmp(client->url, "https:", 6) == 0;
+    out->secure = strncasecmp(client->url, "https:", 6) == 0;
     out->resolved_ns = step_ns(request->easy, CURLINFO_NAMELOOKUP_TIME_T);
     out->connected_ns = step_ns(request->easy, CURLINFO_CONNECT_TIME_T);
     out->secured_ns = step_ns(request->easy, CURLINFO_APPCONNECT_TIME_T);

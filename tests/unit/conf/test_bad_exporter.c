@@ -186,6 +186,18 @@ static struct conf_row rows[] = {
      "t.ini:3: [exporter p] url: has text after the host; allowed: http://HOST or https://HOST, "
      "then "
      ":PORT and /PATH if needed\n"},
+    {"a_url_with_a_plus_in_its_host",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://a+b\n",
+     "t.ini:3: [exporter p] url: has text after the host; allowed: http://HOST or https://HOST, "
+     "then :PORT and /PATH if needed\n"},
+    {"a_url_with_an_escape_in_its_host",
+     "[exporter p]\n"
+     "type = pyroscope\n"
+     "url = http://a%2Fb\n",
+     "t.ini:3: [exporter p] url: has text after the host; allowed: http://HOST or https://HOST, "
+     "then :PORT and /PATH if needed\n"},
     {"a_proxy_without_a_scheme",
      "[exporter p]\n"
      "type = pyroscope\n"
