@@ -2,13 +2,6 @@
 /* sample_options.c - see sample_options.h. */
 #include "agent/discover/sample_options.h"
 
-bool sample_options_equal(const struct sample_options *a, const struct sample_options *b)
-{
-    return a->frames == b->frames && a->exception == b->exception && a->gil == b->gil &&
-           a->main_only == b->main_only && a->tasks == b->tasks && a->role == b->role &&
-           a->hang_ns == b->hang_ns;
-}
-
 uint32_t sample_options_missing(const struct sample_options *options,
                                 const struct cpy_target *target)
 {

@@ -42,9 +42,6 @@ enum missing_option {
         MISSING_OPTION_COUNT
 };
 
-MUST_CHECK bool sample_options_equal(const struct sample_options *a,
-                                     const struct sample_options *b);
-
 /* The options in use that the target's version does not support: bit N is enum missing_option N. */
 uint32_t sample_options_missing(const struct sample_options *options,
                                 const struct cpy_target *target);

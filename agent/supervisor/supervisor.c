@@ -107,7 +107,7 @@ static bool is_assigned_with_profile(void *ctx, struct proc_id id,
            assignment->profile.auto_labels == profile->auto_labels &&
            assignment->profile.otel_name == profile->otel_name &&
            assignment->profile.max_split == profile->max_split &&
-           sample_options_equal(&assignment->profile.options, &profile->options) &&
+           assignment->profile.options.hang_ns == profile->options.hang_ns &&
            labels_equal(&assignment->profile.labels, &profile->labels);
 }
 
