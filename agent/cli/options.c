@@ -285,7 +285,8 @@ int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct 
 
     buf_init(&shown, 4 * sizeof(err->text));
     escape_add_str(&shown, err->text[0] ? err->text : cpy_rc_text(rc));
-    (void)fprintf(stderr, "pystrobe: %s\n", buf_text(&shown));
+    (void)fprintf(stderr, "pystrobe: %s\n",
+                  buf_failed(&shown) ? cpy_rc_text(rc) : buf_text(&shown));
     buf_finish(&shown);
     if (rc == CPY_DENIED) {
         ptrace_access_explain(access, cure, sizeof(cure));

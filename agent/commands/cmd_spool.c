@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_spool.c - `pystrobe spool`: lists the profiles that wait, sends or removes some by hand. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -444,7 +445,8 @@ int cmd_spool(int argc, char **argv)
     if (!request.dir)
         request.dir = usual_spool;
     status = run_spool_command(&request);
-    if (!request.spool && request.dir == usual_spool && status != EXIT_USAGE)
+    if (!request.spool && request.dir == usual_spool && status != EXIT_USAGE && !request.file &&
+        access(usual_spool, F_OK) != 0 && errno == ENOENT)
         (void)fprintf(stderr, "pystrobe: name another spool by --dir DIR or -c FILE\n");
     spool_close(request.spool);
     conf_free(request.conf);
