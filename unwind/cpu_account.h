@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cpu_account.h - compares the CPU time of a process with that of its threads, to skip the system
- * calls that read the CPU time of waiting threads. Most threads wait.
+ * calls that read the CPU time of waiting threads, which are most threads.
  *
  * To ask a thread means to read its schedstat file, which contains its CPU time. The CPU clock of a
  * process advances by the CPU time of all its threads. A sample first asks the threads that are
  * likely to have run. If their CPU time adds up to this advance, no other thread has run, and the
  * sample does not ask the others. If it does not add up, the account is "open", and the sample asks
- * all, as it does once a second in any case. The stack of a thread that is not asked is read, too,
- * if the GIL or the innermost frame of the thread shows that it has run.
+ * all, as it does once a second in any case. A thread that is not asked is taken to be asleep, and
+ * its stack is not read, unless the GIL or the thread's innermost frame shows that it has run.
  *
  * Shape: cpy_note_cpu calls cpu_account_begin before a sample.
  *        A GIL-skip sample (gil_skip.h) calls cpu_account_add for each thread that it asks. If
  *        cpu_account_is_open, it asks and adds the others, and calls cpu_account_close.
  *        A full sample asks the likely threads, calls cpu_account_is_open with their CPU time, and
- *        asks the others if that is true. It calls cpu_account_add for the threads when it gives
- *        them, and at the end cpu_account_close if all were asked.
+ *        asks the others if that is true. Then it calls cpu_account_add for each thread as it
+ *        reports the thread. If all were asked, it calls cpu_account_close at the end.
  */
 #ifndef UNWIND_CPU_ACCOUNT_H
 #define UNWIND_CPU_ACCOUNT_H
@@ -25,7 +25,7 @@
 /*
  * The account of one process, kept from sample to sample. All fields are 0 at first.
  *
- * Cache: that a thread which is not asked has not run since it was last asked
+ * Cache: the CPU time of a thread when it was last asked, taken as its CPU time now
  * Key:   the CPU time of the process, and of each thread that is asked
  * Ends:  when the process has used more CPU time than the asked threads, or after a second
  * Test:  tests/unit/unwind/test_cpu_account.c: opens_when_another_thread_has_used_cpu_time
@@ -53,11 +53,11 @@ void cpu_account_add(struct cpu_account *account, struct cached *thread, bool ru
  * True if a thread that was not asked may have used CPU time, if the CPU time of the process now or
  * at the last close is not known, or if the last close is at least a second old.
  *
- * A thread may have used CPU time if the process has used more since the last close than the sum of
- * explained_ns, `used_ns` and a tolerance: 20 us, and 10 ms for each running thread, because the
- * kernel updates a thread's schedstat only at ticks, but the process's clock at each read.
- * For threads asked in this sample but not added yet: `used_ns` is their CPU time since they were
- * last added, and `running` the number that ran or waited for a CPU in the previous sample.
+ * A thread may have used CPU time if the process has used more since the last close than
+ * explained_ns + `used_ns` + 20 us + 10 ms for each of account->running + `running` threads: the
+ * kernel updates a running thread's schedstat only at ticks, but the process's clock at each read.
+ * `used_ns` is the CPU time that threads asked in this sample, but not added yet, have used since
+ * they were last added. `running` is how many of them ran or waited for a CPU one sample earlier.
  */
 bool cpu_account_is_open(const struct cpu_account *account, uint64_t used_ns, unsigned running);
 

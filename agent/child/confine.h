@@ -16,8 +16,8 @@
  * - makes the kernel kill it when the thread that started it ends (PR_SET_PDEATHSIG);
  * - sets PR_SET_NO_NEW_PRIVS;
  * - drops all capabilities except CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH and
- *   CAP_CHECKPOINT_RESTORE. Drops none if the process lacks CAP_SYS_PTRACE, because then it may
- *   only read targets that have no capability which it lacks.
+ *   CAP_CHECKPOINT_RESTORE. Drops none if the process lacks CAP_SYS_PTRACE: the kernel then lets
+ *   it read only targets that have no more capabilities than the process itself.
  *
  * `parent` is the pid of the process that started this one.
  *
@@ -31,8 +31,8 @@ MUST_CHECK bool confine(pid_t parent, struct err *err);
  * confine, but always drops all capabilities except CAP_DAC_READ_SEARCH, and does not check whether
  * the parent has ended before the call.
  *
- * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit.
- *         If the user is not root, it may execute a program instead: execve drops capabilities.
+ * Errors: false: the kernel refuses a step. Some steps may be done then: the caller has to exit, or
+ *         (if its user is not root) to execute its program again: execve drops capabilities.
  */
 MUST_CHECK bool confine_to_files(void);
 

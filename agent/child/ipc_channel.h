@@ -18,8 +18,8 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one message, without its header */
-    /* Most bytes in `out`, including sent bytes. Sent bytes are removed when they fill half of
-     * `out`, so there is always room for 4 MiB of unsent bytes. */
+    /* Maximum size of `out`. ipc_channel_flush removes the sent bytes when they are half of the
+     * content or more, so 4 MiB of unsent bytes always fit. */
     IPC_CHANNEL_OUT_MAX = 8 << 20
 };
 

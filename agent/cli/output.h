@@ -12,7 +12,7 @@
 /* Mode of a new file. A pipe or a device keeps its own. */
 enum output_readers {
     OUTPUT_USUAL, /* mode 0666 without the bits of the umask */
-    OUTPUT_OURS   /* mode 0600: only our user; the file describes processes of other users */
+    OUTPUT_OURS   /* mode 0600: only our user; the file may describe processes of other users */
 };
 
 /*
@@ -41,8 +41,8 @@ void output_init(struct output *output, const char *path, enum output_readers re
  * reason. */
 bool output_add(struct output *output, const struct buf *bytes);
 
-/* Calls output_add, then empties `bytes` even if that failed. Can be used as format_view.drain;
- * `output` points to a struct output. */
+/* Calls output_add, empties `bytes`, and returns the result of output_add. `output` points to a
+ * struct output. Can be used as format_view.drain. */
 bool output_drain(void *output, struct buf *bytes);
 
 /*

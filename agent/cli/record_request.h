@@ -19,8 +19,8 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* What the user asks for. Strings point into argv or are the caller's; the struct owns nothing. */
 struct record_request {
-    /* Which processes to sample. record_request_read sets its fields pid, children, target and
-     * command. The caller sets its fields `profile` and `reader` later. */
+    /* Which processes to sample. record_request_read sets selection.pid, .children, .target and
+     * .command. The caller sets selection.profile and selection.reader later. */
     struct target_selection selection;
     /* Longest time to record. 0: no limit, the default with a COMMAND; else the default is 10 s.
      * --duration 0 is an error. The recording ends earlier if the processes have ended. */
@@ -36,7 +36,7 @@ struct record_request {
     /* Entries used in `modes`. 0: --mode was not given; the profile then measures the first
      * VALUES_USUAL values of enum service_value. */
     size_t mode_count;
-    /* --threads, --native, --gc, --opcodes, --async-aware; --mode sets `gil` and `exception`. */
+    /* Set by --threads, --native, --gc, --opcodes, --async-aware; gil and exception by --mode. */
     struct sample_options options;
     /* --split: label samples by process, by thread or not at all. Always by thread if
      * format->shows_times. */

@@ -38,8 +38,8 @@ void record_text_progress(const struct record_text *text, const struct service *
 void record_text_summary(const struct record_text *text, struct buf *out);
 
 /*
- * Appends one line that counts the samples without room in `timeline`; the profile has no times
- * for them. Appends nothing if there are none. `path`: the profile's file, for the text only.
+ * Appends one line with the number of samples that did not fit into `timeline`: their sums are in
+ * the profile, but not their times. Appends nothing if all fitted. `path`: the file to name.
  */
 void record_text_timeline(const char *path, const struct pprof_timeline *timeline, struct buf *out);
 

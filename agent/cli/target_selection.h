@@ -18,10 +18,10 @@
 #include "agent/exec/command.h"
 #include "agent/sampling/engine.h"
 
-/* Most processes that a message names. Further ones are left out of the message, or counted. */
+/* Most processes that target_selection_explain_descent names for each reason. */
 enum { LIKELY_MAX = 8 };
 
-/* An orphan that is likely a descendant (DESCENT_LIKELY), and is sampled with --children. */
+/* An orphan that --children samples as a likely descendant: DESCENT_LIKELY in descendants.h. */
 struct likely_descendant {
     pid_t pid;
     char command[80]; /* its command line, cut; ends with a 0 byte, may hold any other bytes */
@@ -36,8 +36,8 @@ struct target_selection {
     const char *target;         /* --target: name of a service, or path of a script [DIR/]NAME.py */
     char **command;             /* COMMAND and its arguments, NULL after the last */
     struct proc_reader *reader; /* reads /proc with a time limit; NULL: read without one */
-    /* How to sample. target_selection_begin sets profile.service and, with --pid, all that
-     * naming_apply sets. Holds no pointers, so a copy stays valid. */
+    /* How to sample. target_selection_begin sets profile.service and, with --pid, the labels and
+     * other fields that naming_apply sets. Holds no pointers, so a copy stays valid. */
     struct target_profile profile;
 
     /* The running `command`. The caller sets this field with command_start, between
@@ -51,8 +51,8 @@ struct target_selection {
     size_t likely_count;  /* entries used in `likely` */
     uint64_t start_ticks; /* start of process `pid`, to notice a reused pid: clock ticks after
                              boot; 0: not known */
-    /* CLOCK_MONOTONIC: last call of target_selection_is_over at which a process was being sampled;
-     * before that, `start_ns` of the first call; 0: no call yet, or there is a COMMAND. */
+    /* CLOCK_MONOTONIC: last call of target_selection_is_over that found a process being sampled; if
+     * none has yet, start of the recording. 0: not called yet, or there is a COMMAND. */
     uint64_t last_sample_ns;
 };
 
@@ -67,9 +67,9 @@ MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
 /* Tells whether to sample process `pid`, whose stat file is *stat. With `command`: if it descends
- * from us and is no helper process. With `target`: if its service has that name, and it does not
- * set PYSTROBE_DISABLE. With selection->pid: if it is that process or, with `children`, descends
- * from it. Copies `profile` to *out in all cases. Meant for engine_settings.choose.
+ * from pystrobe and is none of its own helper processes. With `target`: if its service has that
+ * name, and it does not set PYSTROBE_DISABLE. With selection->pid: if it is that process or, with
+ * `children`, descends from it. Copies `profile` to *out in all cases, for engine_settings.choose.
  * Cost: a command_line_read for a process that is added to `likely`. */
 MUST_CHECK bool target_selection_choose(struct target_selection *selection, pid_t pid,
                                         const struct proc_stat *stat, struct target_profile *out);

@@ -13,8 +13,8 @@
 #include "conf/conf.h"
 
 /*
- * Checks pid and user namespaces, seccomp filters, capabilities, and the kernel's rules for reading
- * the memory of other processes.
+ * Checks pid and user namespaces, seccomp filters, capabilities, BPF, the scheduler's data in
+ * /proc, and the kernel's rules for reading the memory of other processes.
  *
  * Gives: true: the caller may call examine_process, which finds out whether one particular process
  *        can be read. False: the caller must not call it: a seccomp filter would kill or block us,
@@ -38,8 +38,8 @@ void examine_places(struct findings *out, const struct conf *conf);
 
 /* Sends a profile without samples to the server of each exporter; the server does not keep it.
  * Waits for each answer up to the exporter's timeout, and compares our clock with the server's. If
- * the server takes the profile, and the exporter is neither of type pyroscope nor limited
- * (exporter_is_limited), a second request finds out whether the server is a Pyroscope. */
+ * the server takes the profile, and the exporter neither has the type pyroscope nor keeps to the
+ * limits of a Pyroscope (exporter_is_limited), a second request tests for a Pyroscope. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, over its control socket, whether each exporter

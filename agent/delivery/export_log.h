@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_log.h - logs the state of an exporter and of the spool. Lines of these kinds are logged at
- * most once a minute each: failures, refusals, drops, rejected profiles and notes of an exporter;
- * failures, drops of the oldest profiles, and bad files of the spool. Other lines have no limit.
+ * export_log.h - logs the state of exporters and of the spool. At most one line a minute each for:
+ * - exporter: failures, refusals, dropped profiles, rejected profiles, notes of the server;
+ * - spool: failures, drops of the oldest profiles, bad files.
  *
  * Shape:   export_log_init. After each push (a try to send a batch): export_rates_update,
  *          export_log_result, export_log_behind. spool_log_init. After disk use: spool_log_tell.
@@ -29,7 +29,7 @@ struct export_log {
     bool failure_logged;                /* the log says that the exporter fails */
     bool behind_logged;                 /* the log says that the exporter falls behind */
     uint64_t failed_tries;              /* failed pushes since the last success, not refused ones */
-    uint64_t dropped_logged;            /* value of the counter of dropped profiles last logged */
+    uint64_t dropped_logged;            /* dropped_full + dropped_old when last logged */
     uint64_t rejected_logged;           /* value of delivery_stats.rejected last logged */
     char logged_note[ERR_TEXT_MAX];     /* the last note of the server that was logged; "": none */
     /* Times of the last line of each kind, by the caller's clock; 0: none yet. refusal_ns: the

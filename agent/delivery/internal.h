@@ -78,8 +78,8 @@ struct gathering {
 
 /* A queue entry whose batch the spool's thread has to write. */
 struct spool_pending {
-    struct export_entry *entry;   /* owned by this struct if entry->dropped is set, else by the
-                                     worker's queue */
+    struct export_entry *entry;   /* borrowed from the worker's queue; owned once delivery_entry_end
+                                     has set entry->dropped */
     struct export_worker *worker; /* borrowed */
 };
 
@@ -90,8 +90,8 @@ struct spool_writer {
     bool started; /* `thread` was started */
 
     /* After spool_writer_start, only the spool's thread sets these. Workers read `spool` without
-     * the lock, which is safe: they read it for entries that have a file, and such entries exist
-     * only after `spool` is set, once. */
+     * the lock, but only to read the file of an entry. Entries with a file exist only after `spool`
+     * is set, and `spool` is set only once. */
     struct spool *spool;   /* owned; NULL: not opened yet */
     uint64_t next_open_ns; /* by delivery_now: when to try again to open the spool */
     struct spool_log log;  /* what the log already says of the spool */
@@ -103,7 +103,7 @@ struct spool_writer {
     struct spool_pending *pending; /* owned: the oldest first */
     size_t pending_count, pending_capacity;
     struct spool_file *removals;       /* owned: a list of files to remove from disk */
-    uint64_t next_number;              /* of the next file; not guarded: for the spool's thread */
+    uint64_t next_number;              /* of the next file; needs no lock: spool's thread only */
     struct delivery_spool_stats stats; /* counters; delivery_spool_stats sets stats.pending */
 };
 
@@ -159,8 +159,8 @@ void delivery_end_thread(struct delivery *delivery, bool *ended);
 struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch *batch);
 
 /* Ends an entry that is in no queue any more: releases its file, drops its batch, and frees the
- * entry. While spool_writer.pending refers to the entry, sets entry->dropped instead of freeing the
- * entry; the spool's thread frees the entry later. */
+ * entry. If entry->unwritten, the spool's thread still uses the entry: then sets entry->dropped, so
+ * that this thread frees the entry later. */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
 /* Frees the in-memory copy of an entry's batch, if the entry's file holds exactly this batch. Does
@@ -179,9 +179,8 @@ void spool_file_release(struct spool_writer *writer, struct spool_file *file);
 
 /* export_worker.c */
 
-/* Makes a worker without a thread; the caller then initialises worker->changed. Copies `name`,
- * *sink and *limits, and takes over the exporter behind `sink`. NULL: out of memory; the exporter
- * is still the caller's. */
+/* Makes a worker without a thread. Copies `name`, *sink and *limits, and takes over the exporter
+ * behind `sink`. NULL: out of memory; the exporter is still the caller's. */
 MUST_CHECK struct export_worker *export_worker_new(struct delivery *delivery, const char *name,
                                                    enum exporter_form form,
                                                    const struct delivery_sink *sink,
@@ -209,8 +208,9 @@ void export_worker_free(struct export_worker *worker);
  * thread tries again later. The caller then initialises `log` (spool_log_init).
  *
  * Gives:  *out, which the caller ends with spool_writer_free; untouched on failure.
- * Errors: false: another agent owns the spool, and settings->held is false; `err` says so. False,
- *         too, if out of memory; `err` is unchanged then, so the caller sets it before the call.
+ * Errors: false: the spool is locked, and not by an earlier delivery of this process
+ *         (settings->held is false); `err` says so. False, too, if out of memory; `err` is
+ *         unchanged then, so the caller sets it before the call.
  */
 MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct spool_writer **out,
                                  struct err *err);
@@ -219,13 +219,12 @@ MUST_CHECK bool spool_writer_new(const struct delivery_spool *settings, struct s
  * started. The caller does not hold the lock. */
 MUST_CHECK bool spool_writer_start(struct delivery *delivery);
 
-/* Frees the entries in `pending` that are dropped, and empties it. A worker that hangs may add some
- * after the spool's thread has ended. All threads must have ended. To be called before
+/* Empties `pending` and frees its dropped entries. There are some if a worker hung and dropped
+ * entries after the spool's thread had ended. Call it when all threads have ended, before
  * export_worker_free, which frees the entries that are not dropped. NULL is allowed. */
 void spool_pending_finish(struct spool_writer *writer);
 
-/* Closes the spool and frees the writer. All threads must have ended. To be called after
- * spool_pending_finish. NULL is allowed. */
+/* Closes the spool and frees the writer. Call it after export_worker_free. NULL is allowed. */
 void spool_writer_free(struct spool_writer *writer);
 
 #endif

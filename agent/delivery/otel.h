@@ -3,8 +3,8 @@
  * otel.h - takes settings of exporters of type otlp from OpenTelemetry's environment variables,
  * OTEL_..., where the ini file does not set them.
  *
- * The variables are meant for the SDK of an application, so a bad value is no error here: the
- * default is used, and each kind of bad value causes one warning.
+ * The variables are meant for the SDK of an application, so a value that cannot be parsed is no
+ * error: the default is used, and each kind causes one warning. URLs and files are not checked.
  *
  * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
  * Threads: one.
@@ -45,9 +45,9 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
  * Prepares *out; reads no variable yet.
  *
  * `lookup` is getenv or a test's replacement; the texts that it returns must outlive *out. `warn`
- * gets one line without a newline, which names a variable but never its value. *warned has a bit
- * for each kind of warning that was given, so that none is repeated. All struct otel of a process
- * share it; it is 0 at first.
+ * gets one line without a newline, which names a variable but never its value. *warned holds a bit
+ * for each kind of warning; a set bit means that this warning was given, and is not repeated. All
+ * struct otel of a process share *warned; it is 0 at first.
  *
  * Gives: *out, which the caller ends with otel_finish.
  */

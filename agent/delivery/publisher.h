@@ -23,8 +23,8 @@ struct publisher {
     struct label *attributes; /* owned array: `labels`, then otel.attributes; texts are borrowed */
     struct publisher_otlp *otlp; /* owned, not NULL when open: OTLP requests of the interval */
     struct buf bytes;            /* owned: the profile that is being encoded */
-    /* Profiles encoded so far, each counted once, however many exporters take it. An OTLP request
-     * counts as one profile, once it is queued. */
+    /* Profiles and OTLP requests queued so far. Each form (enum exporter_form), value type and part
+     * of a profile counts as one, however many exporters take it. */
     uint64_t profiles;
     bool warned; /* logged already that a profile has more labels than a Pyroscope server takes */
 };
@@ -83,8 +83,8 @@ size_t publisher_wanted(const struct conf *conf, const struct exporter_settings 
 MUST_CHECK enum exporter_rc publisher_exporter(const struct exporter_settings *section,
                                                struct exporter **out, struct err *err);
 
-/* Does what publisher_exporter does, but opens the exporter with Pyroscope's own protocol, whatever
- * the type in `section`. A caller can thus find out whether the server is a Pyroscope. */
+/* Works as publisher_exporter, but gives the exporter the type pyroscope instead of that of
+ * `section`. If exporter_probe then sets out->rc to EXPORTER_OK, the server is a Pyroscope. */
 MUST_CHECK enum exporter_rc publisher_as_pyroscope(const struct exporter_settings *section,
                                                    struct exporter **out, struct err *err);
 

@@ -20,8 +20,8 @@ enum { PUSH_BOUNDS = 10, PUSH_BUCKETS = PUSH_BOUNDS + 1 };
 enum push_outcome {
     PUSH_OK,      /* the server took the batch */
     PUSH_RETRY,   /* failed; will be tried again, unless the batch gets too old */
-    PUSH_REFUSED, /* refused for good. Unless the answer says which profiles failed, the two halves
-                     of a batch of several profiles are sent instead */
+    PUSH_REFUSED, /* refused for good. If the answer does not say which of several profiles failed,
+                     the batch is halved, and both halves are sent */
     PUSH_DENIED,  /* our secret is missing or wrong (401, 403, 407), or the answer shows that the
                      server is not of the exporter's type; tried again as with PUSH_RETRY */
     PUSH_OUTCOMES

@@ -80,8 +80,8 @@ struct spool_item {
 struct spool_list {
     struct spool_item *items; /* owned */
     size_t count, capacity;
-    size_t bad; /* entries that have the name of a batch, but are no regular file or are too long;
-                   if the spool is our own, spool_list has moved them to bad/ */
+    size_t bad; /* entries with the name of a batch that are no regular file, or are larger than
+                   BATCH_SIZE_MAX; if the spool is our own, spool_list has moved them to bad/ */
 };
 
 /* A batch that spool_take has read. */
@@ -142,7 +142,7 @@ MUST_CHECK enum spool_rc spool_read_head(struct spool *spool, const struct spool
  * Call it only if the spool is our own; that is not checked.
  *
  * Gives:  *out_size, the length of the file in bytes, rounded up to 4096.
- * Errors: SPOOL_FAILED. A file that had this name before may be removed, but is never changed.
+ * Errors: SPOOL_FAILED. An older file of that name is then either unchanged or removed.
  */
 MUST_CHECK enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
                                      const struct batch *batch, uint64_t *out_size,

@@ -24,16 +24,16 @@ struct program {
     uint64_t mark;     /* changes with each exec: see proc_exec_mark in base/proc_stat.h */
 };
 
-/* Result of program_hold. Without program_hold, the caller sets `program`, and pidfd to -1. */
+/* Result of program_hold. A caller that has a struct program already may set the fields itself. */
 struct held_program {
     struct program program; /* all 0: program_hold found no process */
-    int pidfd;              /* owned; -1: none */
+    int pidfd;              /* owned; -1: none, and program_look relies on `program` alone */
 };
 
 enum program_state {
     PROGRAM_SAME,
     PROGRAM_ANOTHER, /* the process has executed another program */
-    PROGRAM_GONE     /* the process has ended, or nothing is known of it */
+    PROGRAM_GONE     /* the process has ended, or /proc does not say what it runs */
 };
 
 /* Finds what a process runs. Gives: false: it has ended, or /proc does not say. */
@@ -50,8 +50,8 @@ void program_hold(pid_t pid, struct held_program *out);
  * thread has ended, also the stat files of other threads. Never blocks. */
 MUST_CHECK enum program_state program_look(const struct held_program *held);
 
-/* Static text for users, such as "has ended", to put after "process PID". Not for PROGRAM_SAME,
- * whose text would be "has ended", too. */
+/* Static text for users, to put after "process PID": what has happened, such as "has ended". Must
+ * not be called with PROGRAM_SAME. */
 const char *program_state_text(enum program_state state);
 
 /* Closes the pidfd. May be called twice. */
@@ -61,7 +61,7 @@ enum { PROGRAM_WORD_MAX = 48 }; /* bytes, with the final 0 byte */
 
 /* Converts a program to a word and back, to pass it to another pystrobe process on its command
  * line. The word has start time and mark, not the pid; program_parse leaves out->id.pid as it is.
- * It gives false, and changes nothing, for any other text. */
+ * If `word` is no such word, program_parse gives false and leaves *out unchanged. */
 void program_format(const struct program *program, char out[PROGRAM_WORD_MAX]);
 MUST_CHECK bool program_parse(const char *word, struct program *out);
 

@@ -12,11 +12,11 @@
  * each of the first 100 different text labels of the samples. The caller writes the braces of the
  * JSON object around these members.
  *
- * The caller sets all fields of `view` except stacks and made_by. This function sets made_by to a
- * static string. On return stacks is NULL, or as before the call.
+ * The caller sets all fields of `view` except stacks and made_by. This function overwrites these
+ * two, so the caller must not use them afterwards.
  *
- * Errors: PPROF_NOMEM; PPROF_FULL: the flame graph exceeds the maximum of `out`. If only the labels
- *         do, gives PPROF_OK, but buf_failed(out) is true. `out` may then hold a part.
+ * Errors: PPROF_NOMEM; PPROF_FULL: the flame graph does not fit into `out`. If the graph fits, but
+ *         the labels do not: PPROF_OK, and buf_failed(out) is true. `out` may then hold a part.
  */
 MUST_CHECK enum pprof_rc flame_json(struct format_view *view, size_t nodes_max, struct buf *out);
 

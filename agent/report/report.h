@@ -18,10 +18,10 @@
 /* The sum of the profile files that `pystrobe report` has read. All pointers are borrowed. */
 struct report {
     size_t file_count;
-    int64_t first_ns, last_ns; /* UTC, ns since 1970: earliest start, latest end; 0: not known */
-    int64_t duration_ns;       /* time that at least one file covers; 0: not known */
-    struct pprof_type type;
-    int64_t total;                /* of all samples, in the unit of `type` */
+    int64_t first_ns, last_ns;    /* UTC, ns since 1970: earliest start, latest end; 0: not known */
+    int64_t duration_ns;          /* time that at least one file covers; 0: not known */
+    struct pprof_type type;       /* name and unit of the value to show, such as CPU time */
+    int64_t total;                /* sum of all samples, in the unit of `type` */
     const struct pprof_top *tops; /* hottest first */
     size_t top_count;
     size_t top_max; /* most functions to write, in the table and in JSON; 0: none */
@@ -34,7 +34,7 @@ void report_table(const struct report *report, struct buf *out);
 
 /*
  * Appends a table of up to `top_max` functions, the largest change of the own value first.
- * `profile` has two values of type *type: value 0 after the change, value 1 before it.
+ * `profile` has two values of type *type: index 0 is the value after, index 1 the value before.
  *
  * Errors: PPROF_NOMEM: no memory for the calculation. PPROF_FULL: `out` has reached its maximum, or
  *         could not grow for lack of memory.

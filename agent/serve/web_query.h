@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "exporters/store_name.h"
 
-/* Sizes of the arrays below, in bytes with the final 0 byte; of argv, with the final NULL. */
+/* Bytes of the arrays below, with the final 0 byte. WEB_ARGV_MAX: entries, with the final NULL. */
 enum { WEB_TYPE_SIZE = 64, WEB_LABEL_SIZE = 320, WEB_NUMBER_SIZE = 24, WEB_ARGV_MAX = 13 };
 
 /* Profiles that start at `from_ms` or later, and before `to_ms`: UTC, milliseconds since 1970. */
@@ -43,15 +43,15 @@ struct web_words {
 MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *out,
                                struct err *err);
 
-/* The command line "pystrobe browse ...". `argv` ends with NULL and points into `numbers`, so the
- * struct must not be copied. */
+/* Command line "pystrobe browse ...". Do not copy it: `argv` (NULL at the end) points into it. */
 struct web_command {
     char *argv[WEB_ARGV_MAX];
     char numbers[5][WEB_NUMBER_SIZE];
 };
 
-/* Makes the command line for the store in directory `store`. `what` is "timeline", "graph" or, only
- * if query->compares, "difference", for which type "" means "cpu". *out borrows all arguments. */
+/* Makes the command line for the store in directory `store`. `what` must be "difference" if
+ * query->compares (the type "" then means "cpu"), else "graph", "profile" or "timeline". For
+ * "timeline", query->type must be "". *out borrows all arguments. */
 void web_query_command(const char *store, const char *what, const struct web_query *query,
                        struct web_command *out);
 
