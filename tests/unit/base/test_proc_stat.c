@@ -246,14 +246,11 @@ static int file_with(const char *text)
 
 static void takes_no_line_without_its_fields(void **state)
 {
-    static const char *const texts[] = {"",
-                                        "no name",
-                                        "1 (name)",
-                                        "1 (name) R 1 2",
-                                        ")(",
-                                        "1 )x( R 1",
-                                        "1 (name) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 x 18 19 "
-                                        "20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37"};
+    static const char a_word[] =
+        "1 (name) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 x 18 19 20 21 22 23 24 25 26 27 28 29 "
+        "30 31 32 33 34 35 36 37";
+    static const char *const texts[] = {"",   "no name",   "1 (name)", "1 (name) R 1 2",
+                                        ")(", "1 )x( R 1", a_word};
     struct proc_stat stat = {.cpu = 7};
     size_t i;
     int fd;
