@@ -53,7 +53,7 @@ struct export_entry {
     int64_t born_ns;          /* start of its first profile, by the monotonic clock */
     struct batch *batch;      /* owned; NULL: it is on disk only */
     struct spool_file *file;  /* counted use of its file: spool_file_release ends it; NULL: none */
-    bool unwritten;           /* spool_writer.pending refers to it, to write a file of its own */
+    bool unwritten;           /* the spool's thread will write it to a file of its own, or does */
     bool dropped;             /* only spool_writer.pending refers to it */
     bool in_flight;
     bool aside;             /* it fails while other batches succeed */
