@@ -2,6 +2,7 @@
 /* test_supervisor.c - changed settings reach what is sampled already, and a process is known by the
  * name that its sampler reports. */
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,9 +221,16 @@ static void ends_when_it_cannot_wait(void **state)
     struct fixture *f = *state;
     struct signalfd_siginfo info;
     struct rlimit before;
+    struct pollfd none[2] = {{.fd = -1}, {.fd = -1}};
     enum engine_event event;
     const char *text;
 
+    before = descriptors_forbid();
+    if (poll(none, 2, 0) >= 0) { /* as in valgrind, which has a limit of its own */
+        descriptors_allow(before);
+        skip();
+    }
+    descriptors_allow(before);
     log_init(LOG_LEVEL_INFO);
     f->supervisor->look_ns = f->supervisor->budget_ns = UINT64_MAX;
     capture();
