@@ -3,11 +3,9 @@
  * its parent. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/supervisor/supervisor_internal.h"
-#include "tests/unit/unit_test.h"
+#include "tests/unit/supervisor/connected_sampler.h"
 
 enum { PARENT = 70, CHILD = 71 };
 
@@ -22,16 +20,6 @@ struct heard {
     uint32_t kind;
     struct process_end child;
 };
-
-static void connect_sampler(struct sampler_process *sampler, struct ipc_channel *other)
-{
-    int sockets[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-    ipc_channel_init(&sampler->child.channel, sockets[0]);
-    ipc_channel_init(other, sockets[1]);
-    sampler->child.pid = getpid(); /* it runs */
-}
 
 static int set_up(void **state)
 {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/host/clock.h"
@@ -14,7 +13,7 @@
 #include "agent/supervisor/supervisor_internal.h"
 #include "tests/unit/captured_log.h"
 #include "tests/unit/descriptors.h"
-#include "tests/unit/unit_test.h"
+#include "tests/unit/supervisor/connected_sampler.h"
 #include "tests/unit/waiting_child.h"
 
 /* A supervisor that has found a child of the test, and may start no sampler. */
@@ -147,24 +146,6 @@ static void has_a_burst_of_the_service_that_an_sdk_names(void **state)
     assert_true(wanted_hz_of(f, 1e5) == 19);
     assert_int_equal(supervisor_burst(f->supervisor, &of_sdk, NS_PER_S * 60), 1);
     assert_true(wanted_hz_of(f, 1e5) == 200);
-}
-
-static void connect_sampler(struct sampler_process *sampler, struct ipc_channel *other)
-{
-    int sockets[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-    ipc_channel_init(&sampler->child.channel, sockets[0]);
-    ipc_channel_init(other, sockets[1]);
-    sampler->child.pid = getpid(); /* it runs */
-    sampler->child.pidfd = -1;
-}
-
-static void disconnect_sampler(struct sampler_process *sampler, struct ipc_channel *other)
-{
-    sampler->child.pid = 0;
-    ipc_channel_finish(&sampler->child.channel);
-    ipc_channel_finish(other);
 }
 
 static void send_report(struct ipc_channel *to, enum report kind, const void *report, size_t size)
