@@ -15,6 +15,11 @@ static struct proc_id find_process(pid_t pid)
     return (struct proc_id){pid, rc == PROC_OK ? stat.start : rc == PROC_GONE ? UINT64_MAX : 0};
 }
 
+bool resolve_target_is_fixed(const struct conf_target *section)
+{
+    return !strchr(section->service, '$');
+}
+
 struct burst resolve_target(const struct conf *conf, const char *target)
 {
     const char *service = target;
@@ -25,7 +30,8 @@ struct burst resolve_target(const struct conf *conf, const char *target)
         return burst;
     }
     for (size_t i = 0; i < conf->target_count; i++)
-        if (strcmp(conf->targets[i].name, target) == 0 && !strchr(conf->targets[i].service, '$'))
+        if (strcmp(conf->targets[i].name, target) == 0 &&
+            resolve_target_is_fixed(&conf->targets[i]))
             service = conf->targets[i].service;
     (void)snprintf(burst.service, sizeof(burst.service), "%s", service);
     return burst;

@@ -12,6 +12,7 @@
 #include "agent/host/asked_use.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/sampling/resolve_target.h"
 
 #define EVERY_NS NS_PER_S
 
@@ -200,13 +201,12 @@ static void add_exporter_states(struct state *state, const struct monitoring_sou
     }
 }
 
-/* As resolve_target has it. */
 static void add_sections(struct state *state, const struct conf *conf)
 {
     struct state_section *section;
 
     for (size_t i = 0; i < conf->target_count; i++) {
-        if (strchr(conf->targets[i].service, '$'))
+        if (!resolve_target_is_fixed(&conf->targets[i]))
             continue;
         section = state_add_section(state);
         if (!section)
