@@ -67,7 +67,7 @@ MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
 MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 
 /* Tells whether to sample process `pid`, whose stat file is *stat. With `command`: if it descends
- * from pystrobe and is none of its own helper processes. With `target`: if its service has that
+ * from pystrobe, except for pystrobe's own helper processes. With `target`: if its service has that
  * name, and it does not set PYSTROBE_DISABLE. With selection->pid: if it is that process or, with
  * `children`, descends from it. Copies `profile` to *out in all cases, for engine_settings.choose.
  * Cost: a command_line_read for a process that is added to `likely`. */

@@ -12,6 +12,9 @@
 #include "agent/cli/findings.h"
 #include "conf/conf.h"
 
+/* What to do about a setting that cannot be used. */
+#define EXAMINE_SETTING_CURE "correct the ini file, see pystrobe.ini(5), or what it names"
+
 /*
  * Checks pid and user namespaces, seccomp filters, capabilities, BPF, the scheduler's data in
  * /proc, and the kernel's rules for reading the memory of other processes.

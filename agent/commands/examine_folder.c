@@ -151,8 +151,7 @@ static void examine_place(void *ctx, const struct place *place)
     struct err err = {""};
 
     if (!place_can_be(place, &err))
-        findings_add(out, FINDING_BAD, place->name,
-                     "correct the ini file, see pystrobe.ini(5), or what it names", "%s", err.text);
+        findings_add(out, FINDING_BAD, place->name, EXAMINE_SETTING_CURE, "%s", err.text);
     else if (!place->can_be)
         examine_folder(out, place->name, place->path, place->min_free_bytes);
 }

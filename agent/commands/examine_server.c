@@ -100,8 +100,7 @@ static void examine_server(struct findings *out, const struct exporter_settings 
 
     (void)snprintf(check, sizeof(check), "exporter %s", conf->name);
     if (publisher_exporter(conf, &exporter, &err) != EXPORTER_OK) {
-        findings_add(out, FINDING_BAD, check,
-                     "correct the ini file, see pystrobe.ini(5), or what it names", "%s", err.text);
+        findings_add(out, FINDING_BAD, check, EXAMINE_SETTING_CURE, "%s", err.text);
     } else if (exporter_probe(exporter, clock_utc_ns(), &probe)) {
         if (probe.status == 0)
             findings_add(out, FINDING_BAD, check, steps[probe.step].cure, "%s: %s",

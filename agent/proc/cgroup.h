@@ -47,10 +47,10 @@ bool cgroup_needs_mounts(const struct cgroup *cgroup);
  * engine or the kubelet mounts at /etc/hostname, /etc/hosts, /etc/resolv.conf and
  * /dev/termination-log.
  *
- * In a pod these files belong to the sandbox, which is none of the pod's containers. So they give
- * no container there, and none if the text is cut. Limits: a process that may mount can fake the
- * result. A container that shares the network of another one (docker run --network container:ID)
- * has that one's files, and so gets its id.
+ * In a pod these files belong to the sandbox, which is not one of the pod's containers. So they
+ * give no container there, and none if the text is cut. Limits: a process that may mount can fake
+ * the result. A container that shares the network of another one (docker run --network
+ * container:ID) has that one's files, and so gets its id.
  */
 void cgroup_parse_mounts(const char *text, size_t size, struct cgroup *out);
 
